@@ -1,0 +1,59 @@
+"""What every document shares: frozen models, value-or-reason facts, and the schema header."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import ClassVar, TypeVar, Union
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fabricdoc import __version__
+
+T = TypeVar("T")
+
+
+class Frozen(BaseModel):
+    """Base of every model: immutable, and a key it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Unknown(Frozen):
+    """A fact that could not be read, with the reason; never a made-up value."""
+
+    unknown: str
+
+
+Fact = Union[T, Unknown]  # noqa: UP007 - a generic alias needs Union on Python 3.11
+
+
+def utc_now() -> str:
+    """The time now as ISO 8601 UTC with seconds, as every document's `created`."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Document(Frozen):
+    """Base of every JSON document: `schema` ("fabricdoc/<kind>/<n>"), `fabricdoc` (version), `created`."""
+
+    kind: ClassVar[str] = ""
+    edition: ClassVar[int] = 1
+
+    schema_: str = Field(default="", alias="schema")
+    fabricdoc: str = __version__
+    created: str = Field(default_factory=utc_now)
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+    def model_post_init(self, _context: object) -> None:
+        """Fill or check `schema`: a document of another kind or edition is refused."""
+        wanted = self.schema_id()
+        if self.schema_ == "":
+            object.__setattr__(self, "schema_", wanted)
+            self.__pydantic_fields_set__.add("schema_")
+        elif self.schema_ != wanted:
+            raise ValueError(f"schema is {self.schema_!r}, wanted {wanted!r}")
+
+    @classmethod
+    def schema_id(cls) -> str:
+        """The value of `schema` for this kind."""
+        return f"fabricdoc/{cls.kind}/{cls.edition}"

@@ -1,0 +1,73 @@
+"""The preset document: the variables each node needs, with evidence and the fingerprint they hold for."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from fabricdoc.model.documents import Document, Fact, Frozen
+
+
+class Line(Frozen):
+    """One variable: placed (needed for this fabric, from proof) or measured (pays for itself)."""
+
+    name: str
+    value: str
+    kind: Literal["placed", "measured"]
+    evidence: str
+
+
+class NodePreset(Frozen):
+    """The variables of one node, in the order they are written."""
+
+    name: str
+    target: str
+    lines: tuple[Line, ...] = ()
+
+
+class PortPrint(Frozen):
+    """What must still be true of one port of the selectors."""
+
+    netdev: str
+    hca: str | None
+    mac: Fact[str]
+    mtu: Fact[int]
+    speed_mbps: Fact[int]
+    addresses: tuple[str, ...] = ()
+    peer: str = ""
+
+
+class NodePrint(Frozen):
+    """What must still be true of one node; `peer` of a port is "node/netdev" as the cable map proved."""
+
+    name: str
+    hostname: Fact[str]
+    kernel: Fact[str]
+    torch: Fact[str]
+    nccl: Fact[str]
+    nvidia_driver: Fact[str]
+    gpus: tuple[str, ...] = ()
+    ports: tuple[PortPrint, ...] = ()
+
+
+class Fingerprint(Frozen):
+    """What must still be true for a preset to hold."""
+
+    nodes: tuple[NodePrint, ...] = ()
+
+
+class Preset(Document):
+    """The recommended variables; `exercised` says on what they were measured and what was not tried."""
+
+    kind: ClassVar[str] = "preset"
+
+    name: str
+    run: str
+    backend: Literal["gloo", "nccl"]
+    objective: str
+    profile: str
+    choice: str
+    reason: str
+    exercised: str
+    not_exercised: tuple[str, ...] = ()
+    nodes: tuple[NodePreset, ...] = ()
+    fingerprint: Fingerprint = Fingerprint()

@@ -1,0 +1,72 @@
+"""The verdict document: what the measurements say about each candidate, under one objective.
+
+Ratios are base time / candidate time: above 1 the candidate is faster. Intervals are 95 % after correction
+for the number of candidates. Built by `fabricdoc.tuning` from a run alone, so it can be judged again.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from fabricdoc.model.documents import Document, Frozen
+
+Judgement = Literal["better", "worse", "same", "failed", "incorrect", "ineffective", "inconclusive"]
+
+
+class Interval(Frozen):
+    """A ratio with its interval; `blocks` is the number of paired blocks behind it."""
+
+    ratio: float
+    low: float
+    high: float
+    blocks: int
+
+
+class CellVerdict(Frozen):
+    """One view, op and size of a candidate against base; times are medians over launches, in µs."""
+
+    view: str
+    op: str
+    size: int
+    phase: str
+    base_us: float
+    candidate_us: float
+    interval: Interval
+    floor: float
+    verdict: Judgement
+
+
+class CandidateVerdict(Frozen):
+    """A candidate's verdict under the objective, with the reason in one sentence.
+
+    `score` is the ratio of the profile's communication time per step; `confirmed` is null when no
+    confirmation round was due, else whether it won again in fresh blocks.
+    """
+
+    name: str
+    verdict: Judgement
+    reason: str
+    score: Interval | None = None
+    confirmed: bool | None = None
+    confirmation: Interval | None = None
+    cells: tuple[CellVerdict, ...] = ()
+    proof: Literal["seen", "echoed", "none"] = "none"
+
+
+class Verdict(Document):
+    """Which set to use, why, and what was traded; `choice` is "base" when nothing beat it."""
+
+    kind: ClassVar[str] = "verdict"
+
+    run: str
+    objective: Literal["decode", "prefill", "mix"]
+    profile: str
+    backend: str
+    choice: str
+    reason: str
+    conclusive: bool
+    blocks: int
+    floor: float
+    smallest_effect: float
+    candidates: tuple[CandidateVerdict, ...] = ()
+    trade: tuple[str, ...] = ()
