@@ -13,7 +13,7 @@ MODULES = ("scan", "beacon", "agent")
 def run(module: str, nonce: str) -> int:
     """Run one probe's `main(wire)`; returns its exit status (0, or 2 for a module that is not a probe)."""
     if module not in MODULES:
-        print(f"not a probe: {module}", file=sys.stderr)
+        sys.stderr.write(f"not a probe: {module}\n")
         return 2
     probe = importlib.import_module(f"{__package__}.{module}")
     status: int = probe.main(Wire(nonce))
