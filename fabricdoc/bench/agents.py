@@ -1,0 +1,192 @@
+"""The agents of a bench: one channel per node, one launch at a time, every wait with a deadline.
+
+Turns the agent's events into one `Outcome` per launch. An agent that is lost (killed, node gone) ends that
+launch, not the run: `restart` opens fresh ones. What the samples mean is `samples`' and `tuning`'s business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fabricdoc.errors import NodeError, ToolError
+from fabricdoc.transport import Channels, NodeSpec, open_channels
+
+HELLO_DEADLINE_S = 120.0
+GRACE_S = 8.0
+
+
+@dataclass
+class RankEnd:
+    """How one rank ended: status, the phase it was in, one line why, the tail of what it wrote."""
+
+    status: str
+    phase: str = ""
+    reason: str = ""
+    log: str = ""
+    timings_s: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    """Everything one launch sent back. `cells` are the raw cell events; `ends` is keyed by rank."""
+
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    ends: dict[int, RankEnd] = field(default_factory=dict)
+    phases: dict[int, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class LaunchOrder:
+    """One launch as the agents need it. `environment` and `ranks` are keyed by node name."""
+
+    number: int
+    backend: str
+    world: int
+    ranks: Mapping[str, Sequence[Mapping[str, int]]]
+    environment: Mapping[str, Mapping[str, str]]
+    work: Mapping[str, object]
+    deadline_s: float
+    master: str
+
+    def message(self, node: str) -> dict[str, Any]:
+        """The launch message for one node."""
+        return {
+            "do": "launch",
+            "number": self.number,
+            "backend": self.backend,
+            "world": self.world,
+            "ranks": [dict(rank) for rank in self.ranks[node]],
+            "env": dict(self.environment[node]),
+            "unset": [],
+            "deadline_s": self.deadline_s,
+            "work": dict(self.work),
+        }
+
+
+class Agents:
+    """The live agents of a bench. Use as a context manager: leaving it ends every process it started."""
+
+    def __init__(self, specs: Sequence[NodeSpec]) -> None:
+        self._specs = specs
+        self._channels: Channels | None = None
+        self.hello: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> Agents:
+        self.restart()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the agents; their ranks go with them."""
+        if self._channels is not None:
+            self._channels.close()
+            self._channels = None
+
+    def restart(self) -> None:
+        """Open fresh agents on every node and wait until each has imported torch."""
+        self.close()
+        self._channels = open_channels(self._specs, "agent")
+        self._channels.broadcast({"do": "hello"})
+        self.hello = self._hellos(time.monotonic() + HELLO_DEADLINE_S)
+
+    def _hellos(self, end: float) -> dict[str, dict[str, Any]]:
+        channels, answers = self.channels, {}
+        while len(answers) < len(channels.names):
+            got = channels.receive(max(0.0, end - time.monotonic()))
+            if got is None:
+                silent = ", ".join(sorted(set(channels.names) - set(answers)))
+                raise NodeError(f"the bench agent on {silent} did not answer in {HELLO_DEADLINE_S:.0f} s")
+            name, message = got
+            if message.get("event") == "closed":
+                raise NodeError(f"the bench agent on {name} ended: {str(message.get('stderr', ''))[-300:].strip()}")
+            if message.get("event") == "hello":
+                answers[name] = _with_torch(name, message)
+        return answers
+
+    @property
+    def channels(self) -> Channels:
+        """The open channels; ToolError once closed."""
+        if self._channels is None:
+            raise ToolError("the bench agents are closed")
+        return self._channels
+
+    def launch(self, order: LaunchOrder) -> Outcome:
+        """Run one launch to its end. On KeyboardInterrupt the ranks are stopped before it goes on up."""
+        outcome = Outcome()
+        for name in self.channels.names:
+            self.channels.send(name, order.message(name))
+        try:
+            self._collect(order, outcome, time.monotonic() + order.deadline_s + GRACE_S)
+        except KeyboardInterrupt:
+            self.channels.broadcast({"do": "stop", "number": order.number})
+            raise
+        return outcome
+
+    def _collect(self, order: LaunchOrder, outcome: Outcome, end: float) -> None:
+        stopped = False
+        while len(outcome.done | outcome.lost.keys()) < len(self.channels.names):
+            got = self.channels.receive(max(0.0, end - time.monotonic()))
+            if got is None:
+                if stopped:
+                    self._give_up(outcome)
+                    return
+                stopped, end = True, time.monotonic() + GRACE_S
+                self.channels.broadcast({"do": "stop", "number": order.number})
+                continue
+            self._take(order, outcome, *got)
+            if self._failed(outcome) and not stopped:
+                stopped, end = True, time.monotonic() + GRACE_S
+                self.channels.broadcast({"do": "stop", "number": order.number})
+
+    def _give_up(self, outcome: Outcome) -> None:
+        for name in set(self.channels.names) - outcome.done:
+            outcome.lost.setdefault(name, "the agent stopped answering")
+
+    @staticmethod
+    def _failed(outcome: Outcome) -> bool:
+        return bool(outcome.lost) or any(end.status != "ok" for end in outcome.ends.values())
+
+    def _take(self, order: LaunchOrder, outcome: Outcome, name: str, message: dict[str, Any]) -> None:
+        event = message.get("event")
+        if event == "closed":
+            outcome.lost[name] = str(message.get("stderr", "")).strip()[-300:] or "the agent ended"
+        elif message.get("number") != order.number:
+            return
+        elif event == "store":
+            join = {"do": "join", "number": order.number, "address": order.master, "port": int(message["port"])}
+            self.channels.broadcast(join)
+        elif event == "phase":
+            outcome.phases[int(message["rank"])] = str(message["phase"])
+        elif event == "cell":
+            outcome.cells.append(message)
+        elif event == "rank_done":
+            outcome.ends[int(message["rank"])] = _rank_end(message)
+        elif event == "launch_done":
+            outcome.done.add(name)
+
+
+def _rank_end(message: dict[str, Any]) -> RankEnd:
+    return RankEnd(
+        status=str(message.get("status", "failed")),
+        phase=str(message.get("phase", "")),
+        reason=str(message.get("reason", "")),
+        log=str(message.get("log", "")),
+        timings_s={str(k): float(v) for k, v in dict(message.get("timings_s") or {}).items()},
+    )
+
+
+def _with_torch(name: str, hello: dict[str, Any]) -> dict[str, Any]:
+    if not hello.get("torch"):
+        raise NodeError(
+            f"{name}: torch can't be imported by {hello.get('python', 'python3')}: {hello.get('torch_error', '')}",
+            fix="name a python that has torch with --python, or run inside the server's container",
+            id="torch-missing",
+        )
+    return hello

@@ -1,0 +1,34 @@
+"""The user's current settings as a candidate: an env file he serves with today, read as docker reads it.
+
+Reads files only; a running container or process is not read by this edition.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricdoc.errors import InputError
+from fabricdoc.model.run import Candidate
+
+PREFIXES = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET_IFNAME", "TORCH_NCCL_")
+
+
+def read_current(path: Path) -> Candidate:
+    """The `current` candidate from an env file (KEY=value lines); only communication variables are taken."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}", fix="name an env file with KEY=value lines") from error
+    values = dict(_pairs(text))
+    if not values:
+        raise InputError(
+            f"{path} sets no communication variable ({', '.join(PREFIXES[:3])}...)",
+            fix="name the env file your server starts with",
+        )
+    return Candidate(name="current", role="current", variables=values, on_base=False, why=f"as in {path.name}")
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    lines = [line.strip() for line in text.splitlines()]
+    split = [line.removeprefix("export ").split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
+    return [(name.strip(), value) for name, value in split if name.strip().startswith(PREFIXES)]

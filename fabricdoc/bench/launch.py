@@ -1,0 +1,124 @@
+"""One launch of a run: from a candidate to a stored `Launch` record with status, cells and proof.
+
+Says what happened (ok, failed, timeout, incorrect) and why; whether a candidate is better is not said here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
+from fabricdoc.bench.plan import environment_of, work_of
+from fabricdoc.bench.samples import cells_of
+from fabricdoc.model.documents import Unknown, utc_now
+from fabricdoc.model.run import Candidate, Launch, Plan, Proof
+from fabricdoc.nccl import merge_proofs, path_problem, read_proof
+
+TAIL_LINES = 12
+LOG_LEVEL = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET"}
+PROOF_LEVEL = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET,GRAPH,TUNING"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a launch stands in the run."""
+
+    number: int
+    round: str
+    block: int
+    position: int
+
+
+def order_for(plan: Plan, candidate: Candidate, place: Place, master: str) -> LaunchOrder:
+    """The launch order: NCCL's log is asked for at INIT level, with TUNING only in the proof round."""
+    proof = place.round == "proof"
+    names = list(dict.fromkeys(rank.node for rank in plan.ranks))
+    logging = {} if plan.backend != "nccl" else PROOF_LEVEL if proof else LOG_LEVEL
+    return LaunchOrder(
+        number=place.number,
+        backend=plan.backend,
+        world=len(plan.ranks),
+        ranks={n: [{"rank": r.rank, "local_rank": r.local_rank} for r in plan.ranks if r.node == n] for n in names},
+        environment={n: logging | environment_of(plan, candidate, n) for n in names},
+        work=work_of(plan, proof=proof),
+        deadline_s=plan.launch_deadline_s,
+        master=master,
+    )
+
+
+def run_launch(agents: Agents, plan: Plan, candidate: Candidate, place: Place, master: str) -> tuple[Launch, Outcome]:
+    """Launch once and describe what happened. Lost agents are replaced before this returns."""
+    started, began = utc_now(), time.monotonic()
+    order = order_for(plan, candidate, place, master)
+    outcome = agents.launch(order)
+    launch = describe(plan, candidate, place, outcome, started, time.monotonic() - began, order)
+    if outcome.lost:
+        agents.restart()
+    return launch, outcome
+
+
+def describe(
+    plan: Plan, candidate: Candidate, place: Place, outcome: Outcome, started: str, seconds: float, order: LaunchOrder
+) -> Launch:
+    """The record of one launch. A forced IB that ran over sockets is `failed`, whatever its speed."""
+    cells = cells_of(outcome.cells, len(plan.ranks))
+    proof = proof_of(plan, outcome)
+    status, rank, end = first_trouble(outcome)
+    reason = end.reason
+    wanted = next(iter(order.environment.values()), {}).get("NCCL_NET")
+    if status == "ok" and proof is not None and (problem := path_problem(proof, wanted)):
+        status, reason = "failed", problem
+    if status == "ok" and not all(cell.correct for cell in cells):
+        status, reason = "incorrect", _wrong(cells)
+    return Launch.model_validate(
+        {
+            "number": place.number,
+            "round": place.round,
+            "block": place.block,
+            "position": place.position,
+            "candidate": candidate.name,
+            "status": status,
+            "seconds": round(seconds, 3),
+            "started": started,
+            "phase": end.phase,
+            "rank": rank,
+            "reason": reason,
+            "log_tail": tuple(end.log.splitlines()[-TAIL_LINES:]) if status != "ok" else (),
+            "cells": cells,
+            "proof": proof,
+            "timings_s": end.timings_s,
+        }
+    )
+
+
+def _wrong(cells: tuple[object, ...]) -> str:
+    wrong = [f"{c.op} {c.size} B ({c.view})" for c in cells if not c.correct]  # type: ignore[attr-defined]
+    return f"results were not bit-exact: {', '.join(wrong[:3])}"
+
+
+def first_trouble(outcome: Outcome) -> tuple[str, int | None, RankEnd]:
+    """Status, rank and end of what went wrong first: a lost agent, a rank's own failure, then those stopped for it."""
+    if outcome.lost:
+        node, why = next(iter(outcome.lost.items()))
+        return "failed", None, RankEnd("failed", _last_phase(outcome), f"{node}: {why}")
+    order = {"died": 0, "garbage": 1, "failed": 2, "timeout": 3, "stopped": 4}
+    bad = sorted((order.get(end.status, 2), rank) for rank, end in outcome.ends.items() if end.status != "ok")
+    if not bad:
+        return "ok", None, next(iter(outcome.ends.values()), RankEnd("ok"))
+    end = outcome.ends[bad[0][1]]
+    status = end.status if end.status == "timeout" else "failed"
+    return status, bad[0][1], end
+
+
+def _last_phase(outcome: Outcome) -> str:
+    return next(reversed(outcome.phases.values()), "start") if outcome.phases else "start"
+
+
+def proof_of(plan: Plan, outcome: Outcome) -> Proof | None:
+    """NCCL's own log of every rank, merged; for gloo nothing in a log shows the path, and the proof says so."""
+    if plan.backend == "nccl":
+        logs = [end.log for end in outcome.ends.values() if end.log]
+        return merge_proofs([read_proof(log) for log in logs]) if logs else None
+    unknown = Unknown(unknown="gloo writes no log of its path")
+    return Proof(grade="none", version=unknown, network=unknown, gpu_direct=unknown)

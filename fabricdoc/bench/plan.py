@@ -1,0 +1,118 @@
+"""The plan of a bench: which shapes, which candidates, how many blocks, in which order, at what cost.
+
+Pure: asks no node, starts nothing. The estimate is a bound printed before anything starts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from fabricdoc.model.run import Backend, Candidate, Estimate, Op, Plan, Rank, Shape, View
+
+KIB, MIB = 1024, 1024 * 1024
+GRID = (8, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 20 * KIB, 32 * KIB, 64 * KIB, MIB, 16 * MIB)
+CALLS = {"graph": 50, "eager": 100, "throughput": 20}
+REPLAYS = 4
+WARMUP = 20
+BUDGET_BYTES = 256 * MIB
+LEAST_CALLS = 5
+THROUGHPUT_FROM = MIB
+SECONDS_PER_LAUNCH = {"gloo": 1.5, "nccl": 4.0}
+DEADLINE_S = {"gloo": 30.0, "nccl": 60.0}
+MEMORY_PER_RANK = {"gloo": 512 * MIB, "nccl": 3584 * MIB}
+
+
+def views_for(backend: Backend) -> tuple[View, ...]:
+    """The views a backend has: CUDA graphs exist only under nccl."""
+    return ("graph", "eager", "throughput") if backend == "nccl" else ("eager", "throughput")
+
+
+def grid_shapes(sizes: Iterable[int] = GRID, op: Op = "all_reduce") -> tuple[Shape, ...]:
+    """The standard grid, or the user's sizes in bytes, as all-reduces outside any profile."""
+    return tuple(Shape(op=op, size=size) for size in sorted(set(sizes)))
+
+
+def merge_shapes(profile: Sequence[Shape], grid: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Profile shapes first; a grid shape of the same op and size adds nothing. Order: op, then size."""
+    chosen = {(shape.op, shape.size): shape for shape in (*grid, *profile)}
+    return tuple(chosen[key] for key in sorted(chosen))
+
+
+def calls_for(shape: Shape, view: View) -> int:
+    """Calls of one shape in one view: cut so that calls x size stays within the byte budget, never under 5."""
+    return max(LEAST_CALLS, min(CALLS[view], BUDGET_BYTES // max(1, shape.size)))
+
+
+def block_order(candidates: Sequence[Candidate], block: int, seed: int) -> tuple[Candidate, ...]:
+    """Every candidate once and base twice, in an order drawn from (seed, block)."""
+    base = [candidate for candidate in candidates if candidate.role == "base"]
+    order = [*base, *candidates]
+    random.Random(f"{seed}/{block}").shuffle(order)
+    return tuple(order)
+
+
+def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks: int, ranks_per_node: int) -> Estimate:
+    """Launches of proof, search and one confirmation round, with seconds, bytes on a link and memory of a node."""
+    launches = candidates + blocks * (candidates + 1) + blocks * 3
+    per_launch = sum(calls_for(shape, view) * shape.size for shape in shapes for view in _timed(backend, shape))
+    memory = ranks_per_node * (MEMORY_PER_RANK[backend] + 4 * max((shape.size for shape in shapes), default=0))
+    seconds = launches * SECONDS_PER_LAUNCH[backend]
+    return Estimate(launches=launches, seconds=seconds, bytes_per_link=launches * per_launch, memory_per_node=memory)
+
+
+def _timed(backend: Backend, shape: Shape) -> tuple[View, ...]:
+    return tuple(v for v in views_for(backend) if v != "throughput" or shape.size >= THROUGHPUT_FROM)
+
+
+def make_plan(
+    *,
+    backend: Backend,
+    ranks: Sequence[Rank],
+    candidates: Sequence[Candidate],
+    shapes: Sequence[Shape],
+    blocks: int,
+    seed: int,
+    profile: str,
+    objective: str,
+) -> Plan:
+    """A frozen plan with its estimate."""
+    per_node = max((rank.local_rank + 1 for rank in ranks), default=1)
+    return Plan.model_validate(
+        {
+            "backend": backend,
+            "ranks": tuple(ranks),
+            "candidates": tuple(candidates),
+            "shapes": tuple(shapes),
+            "views": views_for(backend),
+            "blocks": blocks,
+            "seed": seed,
+            "launch_deadline_s": DEADLINE_S[backend],
+            "profile": profile,
+            "objective": objective,
+            "estimate": estimate(backend, len(candidates), shapes, blocks, per_node),
+        }
+    )
+
+
+def work_of(plan: Plan, *, proof: bool) -> dict[str, object]:
+    """The WORK of a launch message, as the agent understands it."""
+    return {
+        "shapes": [{"op": s.op, "size": s.size, "dtype": s.dtype} for s in plan.shapes],
+        "views": list(plan.views) if not proof else ["eager"],
+        "calls": CALLS,
+        "replays": REPLAYS,
+        "warmup": WARMUP if not proof else 1,
+        "budget_bytes": BUDGET_BYTES,
+        "throughput_from": THROUGHPUT_FROM,
+        "proof": proof,
+    }
+
+
+def environment_of(plan: Plan, candidate: Candidate, node: str) -> dict[str, str]:
+    """What a rank on `node` gets under `candidate`: base's lines first where the set is laid over base."""
+    values: dict[str, str] = {}
+    base = next((c for c in plan.candidates if c.role == "base"), None)
+    if candidate.on_base and base is not None:
+        values |= base.variables | base.node_variables.get(node, {})
+    return values | candidate.variables | candidate.node_variables.get(node, {})

@@ -1,0 +1,126 @@
+"""`bench` and `recommend`: measure candidates between nodes, or judge stored measurements again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fabricdoc.cli.options import (
+    Json,
+    Nodes,
+    Ports,
+    Presets,
+    Python,
+    RunArgument,
+    Store,
+    open_store,
+    resolve_nodes,
+    split,
+)
+from fabricdoc.cli.terminal import screen
+
+if TYPE_CHECKING:
+    from fabricdoc.report import Screen
+    from fabricdoc.workflow import Request
+
+OBJECTIVES = "decode, prefill or mix"
+Objective = Annotated[str, typer.Option("--objective", help=f"What the verdict is for: {OBJECTIVES}.")]
+Candidates = Annotated[list[str], typer.Option("--candidates", help="Candidate sets, single candidates (SET:NAME) or files.")]
+Current = Annotated[Path | None, typer.Option("--current", help="The env file you serve with today; judged too.")]
+BothNics = Annotated[bool, typer.Option("--both-nics", help="Weigh the first rail alone against all proven rails.")]
+Profile = Annotated[str, typer.Option("--profile", help="The served model's traffic: a profile's name or file.")]
+Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches; below 5 nothing can be concluded.")]
+Budget = Annotated[str, typer.Option("--budget", help="Start no further block after this time (90s, 10m, 1h).")]
+Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes instead of the grid (8,20K,1M,42M).")]
+Backend = Annotated[str, typer.Option("--backend", help="auto, nccl or gloo.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the launch order (printed and stored).")]
+Master = Annotated[str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")]
+RanksPerNode = Annotated[int, typer.Option("--ranks-per-node", min=1, max=16, help="Rank processes on each node.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, start nothing.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command("bench")(bench)
+    app.command("recommend")(recommend)
+
+
+def bench(
+    nodes: Nodes = [],  # noqa: B006
+    ports: Ports = [],  # noqa: B006
+    candidates: Candidates = [],  # noqa: B006
+    current: Current = None,
+    both_nics: BothNics = False,
+    profile: Profile = "dense-small-tp2",
+    objective: Objective = "mix",
+    blocks: Blocks = 6,
+    budget: Budget = "",
+    sizes: Sizes = [],  # noqa: B006
+    backend: Backend = "auto",
+    seed: Seed = None,
+    master_addr: Master = None,
+    ranks_per_node: RanksPerNode = 1,
+    python: Python = "",
+    store: Store = None,
+    presets: Presets = [],  # noqa: B006
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> int:
+    """Measure collectives between nodes under candidate settings, judge them, and build the preset."""
+    from fabricdoc.workflow import Request, read_duration, read_objective, read_sizes
+
+    request = Request(
+        specs=resolve_nodes(nodes, ports, python),
+        backend=backend,
+        candidates=split(candidates),
+        current=current,
+        both_nics=both_nics,
+        profile=profile,
+        objective=read_objective(objective),
+        blocks=blocks,
+        budget_s=read_duration(budget),
+        sizes=read_sizes(split(sizes)),
+        seed=seed,
+        master=master_addr,
+        ranks_per_node=ranks_per_node,
+        presets=presets,
+    )
+    return _bench(request, store, dry_run, screen(as_json=as_json))
+
+
+def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
+    from fabricdoc.report import verdict_status
+    from fabricdoc.workflow import look, measure, opened_agents, prepare
+
+    fabric = look(request.specs, out.progress)
+    with opened_agents(request, fabric, out.progress) as agents:
+        prepared = prepare(request, fabric, agents)
+        out.plan(prepared.run.plan, prepared.notes)
+        if dry_run:
+            out.document(prepared.run)
+            return 0
+        measured = measure(request, fabric, agents, prepared, open_store(store, write=True), out.progress)
+    out.document(measured.recommended.verdict)
+    out.next_command("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
+    return verdict_status(measured.recommended.verdict)
+
+
+def recommend(
+    run: RunArgument = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Judge for this profile instead.")] = None,
+    objective: Annotated[str | None, typer.Option("--objective", help=f"Judge for {OBJECTIVES} instead.")] = None,
+    store: Store = None,
+    presets: Presets = [],  # noqa: B006
+    as_json: Json = False,
+) -> int:
+    """Judge stored measurements again, without measuring."""
+    from fabricdoc import workflow
+    from fabricdoc.report import verdict_status
+
+    out = screen(as_json=as_json)
+    wanted = workflow.read_objective(objective) if objective else None
+    answer = workflow.recommend(open_store(store, write=True), run, profile=profile, objective=wanted, presets=presets)
+    out.document(answer.verdict)
+    return verdict_status(answer.verdict)

@@ -1,0 +1,61 @@
+"""`export-env` and `gate`: write the variables of a node, and refuse a launch on another fabric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fabricdoc.cli.options import Json, Nodes, Python, Store, open_store, resolve_nodes
+from fabricdoc.cli.terminal import screen
+
+What = Annotated[str | None, typer.Argument(metavar="[RUN|PRESET]", help="A run's id or a preset file; default: latest.")]
+PresetOption = Annotated[str | None, typer.Option("--preset", help="A preset file or a run's id; default: the latest run's.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command("export-env")(export_env)
+    app.command("gate")(gate)
+
+
+def export_env(
+    what: What = None,
+    node: Annotated[str | None, typer.Option("--node", help="Write this node's values.")] = None,
+    fmt: Annotated[str, typer.Option("--format", help="env, bash, docker or json.")] = "env",
+    out_dir: Annotated[Path | None, typer.Option("-o", "--output", help="Write NODE.env per node here.")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
+    from fabricdoc.export import choose_node, render, write_all
+    from fabricdoc.workflow import find_preset, this_hostname
+
+    out = screen(as_json=as_json)
+    preset = find_preset(what, store)
+    if out_dir is not None:
+        out.written(write_all(preset, out_dir, fmt))
+        return 0
+    chosen = choose_node(preset, node, this_hostname())
+    out.text(render(preset, chosen, "json" if as_json else fmt))
+    return 0
+
+
+def gate(
+    preset: PresetOption = None,
+    nodes: Nodes = [],  # noqa: B006
+    python: Python = "",
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """May this job start here and now? Compares the nodes with the preset's fingerprint; starts nothing."""
+    from fabricdoc.gate import gate_status
+    from fabricdoc.workflow import check_gate, find_preset
+
+    out = screen(as_json=as_json)
+    wanted = find_preset(preset, store)
+    specs = resolve_nodes(nodes, (), python) if nodes else ()
+    answer = check_gate(wanted, specs, out.progress)
+    out.document(answer)
+    return gate_status(answer)

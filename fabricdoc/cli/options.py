@@ -1,0 +1,52 @@
+"""Options that several commands share, and how they turn into nodes and a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fabricdoc.store import RunStore
+    from fabricdoc.transport import NodeSpec
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Nodes = Annotated[
+    list[str],
+    typer.Option("--nodes", "-n", help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port]."),
+]
+Ports = Annotated[
+    list[str],
+    typer.Option("--ports", help="Ports beacons may leave from, comma separated, shell patterns; default: RDMA-backed ports."),
+]
+Python = Annotated[str, typer.Option("--python", help="The python to use on every node (one that has torch, for bench).")]
+Store = Annotated[Path | None, typer.Option("--store", help="The file of runs (default: under the XDG state folder).")]
+Presets = Annotated[list[Path], typer.Option("--presets", help="A folder with your own candidates and profiles; it wins.")]
+RunArgument = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id; the latest one by default.")]
+
+
+def split(items: Sequence[str]) -> list[str]:
+    """Comma lists and repeated options alike, as one list without empty words."""
+    return [word.strip() for item in items for word in item.split(",") if word.strip()]
+
+
+def resolve_nodes(nodes: Sequence[str], ports: Sequence[str] = (), python: str = "") -> tuple[NodeSpec, ...]:
+    """The nodes meant: --nodes, else fabric.toml, else this machine; --ports and --python beat the file."""
+    from fabricdoc.transport import load_config, parse_nodes
+
+    specs = parse_nodes(nodes, load_config())
+    if ports:
+        specs = tuple(replace(spec, ports=tuple(split(ports))) for spec in specs)
+    if python:
+        specs = tuple(replace(spec, python=python) for spec in specs)
+    return specs
+
+
+def open_store(path: Path | None, *, write: bool) -> RunStore:
+    """The run store, opened for reading or writing."""
+    from fabricdoc.store import RunStore
+
+    return RunStore.open(path, write=write)

@@ -1,0 +1,122 @@
+"""Runs the main job on the embedded lab and leaves every document in one folder.
+
+The lab is gone when this returns, also after Ctrl-C or a failure; after kill -9 the kernel removes it. Nothing
+is measured or judged here: the jobs do that.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabricdoc.demo.gpu import GpuShare, share_gpus
+from fabricdoc.demo.leave import Folder
+from fabricdoc.errors import FabricdocError, ToolError
+from fabricdoc.export import render
+from fabricdoc.gate import gate_status
+from fabricdoc.lab import LabSpec, open_lab
+from fabricdoc.store import RunStore
+from fabricdoc.transport import NodeSpec
+from fabricdoc.tuning import preset_to_toml
+from fabricdoc.workflow import Request, check_gate, look_once, measure, opened_agents, prepare, with_cables
+
+if TYPE_CHECKING:
+    from fabricdoc.model.fabric import Fabric
+    from fabricdoc.report import Screen
+    from fabricdoc.workflow import Measured
+
+SIZES = (8, 4096, 20480, 65536, 1 << 20)
+GPU_SIZES = (8, 1024, 4096, 8192, 16384, 20480, 32768, 65536, 1 << 20, 42 << 20)
+
+
+@dataclass(frozen=True)
+class DemoRequest:
+    """What the demo should do; `rate_mbit` limits every rail, `gpu` asks for real NCCL."""
+
+    folder: Path
+    gpu: bool = False
+    blocks: int = 6
+    rate_mbit: int | None = None
+    objective: str = "mix"
+    profile: str = "dense-small-tp2"
+    both_nics: bool = True
+
+
+def run_demo(request: DemoRequest, screen: Screen) -> int:
+    """The whole job, printed step by step; the gate's exit status."""
+    folder = Folder(request.folder)
+    with ExitStack() as stack:
+        share = share_gpus(stack, 2) if request.gpu else GpuShare()
+        screen.step("lab: two nodes, two rails, cabled crossed")
+        lab = stack.enter_context(open_lab(LabSpec(rate_mbit=request.rate_mbit)))
+        specs = [
+            NodeSpec(name=node.name, target=node.target, ports=node.ports, env=share.environment(index))
+            for index, node in enumerate(lab.nodes)
+        ]
+        return _main_job(request, screen, folder, specs)
+
+
+def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[NodeSpec]) -> int:
+    screen.step("scan")
+    scanned = look_once(specs, screen.progress)
+    _refuse_failed(scanned)
+    folder.leave("scan.json", scanned.model_dump_json(indent=1))
+    screen.show(scanned)
+    screen.step("cables")
+    fabric = with_cables(specs, scanned, screen.progress)
+    folder.leave("cables.json", fabric.model_dump_json(indent=1))
+    screen.show(fabric, part="links")
+    measured = _bench(request, screen, folder, specs, fabric)
+    return _write_and_gate(screen, folder, specs, measured)
+
+
+def _refuse_failed(fabric: Fabric) -> None:
+    if fabric.failed:
+        lost = fabric.failed[0]
+        raise ToolError(f"the lab node {lost.name} could not be read: {lost.message}", fix=lost.fix)
+
+
+def _bench(
+    request: DemoRequest, screen: Screen, folder: Folder, specs: list[NodeSpec], fabric: Fabric
+) -> Measured:
+    screen.step("bench")
+    wanted = Request(
+        specs=specs,
+        backend="nccl" if request.gpu else "gloo",
+        both_nics=request.both_nics,
+        profile=request.profile,
+        objective=request.objective,
+        blocks=request.blocks,
+        sizes=GPU_SIZES if request.gpu else SIZES,
+    )
+    store = RunStore.open(folder.path / "runs.sqlite", write=True)
+    with opened_agents(wanted, fabric, screen.progress) as agents:
+        prepared = prepare(wanted, fabric, agents)
+        screen.plan(prepared.run.plan, prepared.notes)
+        measured = measure(wanted, fabric, agents, prepared, store, screen.progress)
+    folder.leave("run.json", measured.run.model_dump_json(indent=1))
+    screen.show(measured.run)
+    screen.step("verdict")
+    folder.leave("verdict.json", measured.recommended.verdict.model_dump_json(indent=1))
+    screen.show(measured.recommended.verdict)
+    return measured
+
+
+def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measured: Measured) -> int:
+    preset = measured.recommended.preset
+    if preset is None:
+        reason = measured.recommended.verdict.reason
+        raise FabricdocError(f"no preset: {reason}", fix="run the demo again with more --blocks", id="inconclusive")
+    screen.step("preset and export-env")
+    folder.leave("preset.toml", preset_to_toml(preset))
+    for node in preset.nodes:
+        folder.leave(f"{node.name}.env", render(preset, node))
+    screen.show(preset)
+    screen.step("gate")
+    answer = check_gate(preset, specs, screen.progress)
+    folder.leave("gate.json", answer.model_dump_json(indent=1))
+    screen.show(answer)
+    screen.written(folder.left)
+    return gate_status(answer)

@@ -1,0 +1,77 @@
+"""One exchange of beacons between nodes: every port listens before any port sends.
+
+Drives the `beacon` probe on all nodes at once through the transport; who met whom is read by `cabling`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric.cabling import Heard, Hearing, rdma_netdevs
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Node
+from fabricdoc.transport import Channels, NodeSpec, open_channels
+
+FRAMES = 3
+ROUNDS = 2
+STEP_DEADLINE_S = 10.0
+
+
+def candidate_ports(spec: NodeSpec, node: Node) -> tuple[str, ...]:
+    """Ports beacons may leave from: the listed ones (shell patterns) if any, else the RDMA-backed ones."""
+    if not spec.ports:
+        return rdma_netdevs(node)
+    names = [] if isinstance(node.netdevs, Unknown) else [netdev.name for netdev in node.netdevs]
+    return tuple(name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in spec.ports))
+
+
+def exchange(specs: Sequence[NodeSpec], ports: Mapping[str, Sequence[str]]) -> Heard:
+    """Send and hear beacons on `ports` (by node name). Raises NodeError when a node does not answer."""
+    nonce, key = secrets.token_hex(8), secrets.token_hex(32)
+    heard = Heard()
+    with open_channels(specs, "beacon") as channels:
+        for name in channels.names:
+            channels.send(name, {"do": "listen", "node": name, "nonce": nonce, "key": key, "ports": list(ports[name])})
+        for name, ready in gather(channels, "ready").items():
+            _note_ready(heard, name, ready)
+        for _ in range(ROUNDS):
+            channels.broadcast({"do": "send", "frames": FRAMES})
+            gather(channels, "sent")
+        channels.broadcast({"do": "report"})
+        for name, report in gather(channels, "heard").items():
+            _note_heard(heard, name, report)
+    return heard
+
+
+def gather(channels: Channels, event: str) -> dict[str, dict[str, Any]]:
+    """One message of `event` from every node, within the step's deadline."""
+    answers: dict[str, dict[str, Any]] = {}
+    end = time.monotonic() + STEP_DEADLINE_S
+    while len(answers) < len(channels.names):
+        got = channels.receive(max(0.0, end - time.monotonic()))
+        if got is None:
+            silent = sorted(set(channels.names) - set(answers))
+            raise NodeError(f"no answer to beacons from {', '.join(silent)}", fix="run `fabricdoc scan` to see why")
+        name, message = got
+        if message.get("event") == "closed":
+            raise NodeError(f"{name}: the beacon probe ended early: {message.get('stderr', '')[-200:]}")
+        if message.get("event") == event:
+            answers[name] = message
+    return answers
+
+
+def _note_ready(heard: Heard, name: str, ready: dict[str, Any]) -> None:
+    heard.macs.update({(name, port["netdev"]): port["mac"] for port in ready["ports"]})
+    heard.refused.update({(name, port["netdev"]): port["reason"] for port in ready["refused"]})
+
+
+def _note_heard(heard: Heard, name: str, report: dict[str, Any]) -> None:
+    heard.stray += int(report["stray"])
+    for frame in report["frames"]:
+        sender = (frame["node"], frame["from_netdev"])
+        heard.hearings.append(Hearing((name, frame["netdev"]), sender, int(frame["count"])))

@@ -1,0 +1,108 @@
+"""The cables job: add the link map to a scanned fabric, with findings about what could not be proven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric.beacons import candidate_ports, exchange
+from fabricdoc.fabric.cabling import Heard, links_from
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Link
+from fabricdoc.model.findings import Evidence, Finding
+from fabricdoc.transport import NodeSpec
+
+
+def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None] = lambda _: None) -> Fabric:
+    """`fabric` with `links` proven by beacons, or the reason they could not be.
+
+    Sends a few layer-2 frames from RDMA-backed or listed ports only. Nodes that failed the scan are left out.
+    """
+    scanned = {node.name: node for node in fabric.nodes}
+    present = [spec for spec in specs if spec.name in scanned]
+    if len(present) < 2:
+        return fabric.model_copy(update={"links": Unknown(unknown="cables join at least two nodes: name them with --nodes")})
+    ports = {spec.name: candidate_ports(spec, scanned[spec.name]) for spec in present}
+    if not any(ports.values()):
+        reason = "no RDMA-backed port on any node and none listed: name the ports with --ports"
+        return fabric.model_copy(update={"links": Unknown(unknown=reason)})
+    progress(f"beacons on {sum(map(len, ports.values()))} ports")
+    try:
+        heard = exchange(present, ports)
+    except NodeError as error:
+        return fabric.model_copy(update={"links": Unknown(unknown=error.message)})
+    return _with_links(fabric, heard)
+
+
+def _with_links(fabric: Fabric, heard: Heard) -> Fabric:
+    findings = (*fabric.findings, *_refused(heard))
+    if not heard.macs:
+        reason = next(iter(heard.refused.values()), "no port could be opened")
+        text = f"beacons need CAP_NET_RAW on the nodes: {reason}"
+        return fabric.model_copy(update={"links": Unknown(unknown=text), "findings": findings})
+    links = links_from(heard, fabric.nodes)
+    findings += (*_one_way(links), *_silent(links, heard), *_strays(heard))
+    return fabric.model_copy(update={"links": links, "findings": findings})
+
+
+def _refused(heard: Heard) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            id="port-not-probed",
+            severity="info",
+            subject=f"{node}/{netdev}",
+            evidence=(Evidence(file=node, text=f"{netdev}: {reason}"),),
+            cause="The port could not be opened for layer-2 beacons, so what it is cabled to is not known.",
+            fix=("run as root on that node, or give python3 there CAP_NET_RAW",),
+        )
+        for (node, netdev), reason in sorted(heard.refused.items())
+    )
+
+
+def _one_way(links: Sequence[Link]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            id="link-one-way",
+            severity="error",
+            subject=f"{link.a.node}/{link.a.netdev} - {link.b.node}/{link.b.netdev}",
+            evidence=(
+                Evidence(
+                    file=link.a.node,
+                    text=f"frames to {link.b.node}: {link.proof.frames_a_to_b}, back: {link.proof.frames_b_to_a}",
+                ),
+            ),
+            cause="Frames arrive in one direction only: a broken fibre or lane, or a filter on one end.",
+            fix=("re-seat or swap this cable, then run `fabricdoc cables` again",),
+        )
+        for link in links
+        if link.kind == "one-way"
+    )
+
+
+def _silent(links: Sequence[Link], heard: Heard) -> tuple[Finding, ...]:
+    linked = {(end.node, end.netdev) for link in links for end in (link.a, link.b)}
+    return tuple(
+        Finding(
+            id="port-without-peer",
+            severity="warning",
+            subject=f"{node}/{netdev}",
+            evidence=(Evidence(file=node, text=f"{netdev}: no beacon heard, none of its own heard elsewhere"),),
+            cause="Nothing named here is at the other end: no cable, a cable to another machine, or a switch that drops.",
+            fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
+        )
+        for node, netdev in sorted(set(heard.macs) - linked)
+    )
+
+
+def _strays(heard: Heard) -> tuple[Finding, ...]:
+    if not heard.stray:
+        return ()
+    return (
+        Finding(
+            id="stray-beacons",
+            severity="info",
+            subject="fabric",
+            evidence=(Evidence(file="beacons", text=f"{heard.stray} frames without this run's seal"),),
+            cause="Another tool or another run sends the same EtherType on this segment; its frames were ignored.",
+        ),
+    )

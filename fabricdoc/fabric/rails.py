@@ -1,0 +1,90 @@
+"""Rails: which ports of all nodes belong together, from proven links (or, unproven, from shared subnets).
+
+A rail takes one port of every node. It does not choose how many rails a job should use: that is measured.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+
+
+@dataclass(frozen=True)
+class RailPort:
+    """One node's port of a rail; `hca` is null where the port has no RDMA device."""
+
+    node: str
+    netdev: str
+    ip: str | None
+    hca: str | None
+
+
+@dataclass(frozen=True)
+class Rail:
+    """The k-th rail: one port per node, in the order of the fabric's nodes. `proven` says links stand behind it."""
+
+    ports: tuple[RailPort, ...]
+    proven: bool
+
+    def port(self, node: str) -> RailPort:
+        """This rail's port on `node`; KeyError if the node is not on it."""
+        for port in self.ports:
+            if port.node == node:
+                return port
+        raise KeyError(node)
+
+
+def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
+    """Rails that reach every node: from the links when they are known, else from shared IPv4 subnets."""
+    names = [node.name for node in fabric.nodes]
+    if isinstance(fabric.links, Unknown):
+        return _from_subnets(fabric.nodes)
+    groups = _components([link for link in fabric.links if link.kind in ("cable", "segment")])
+    rails = [rail for group in groups if (rail := _rail(group, names)) is not None]
+    return tuple(sorted(rails, key=lambda rail: rail.ports[0].netdev))
+
+
+def _components(links: Sequence[Link]) -> list[list[RailPort]]:
+    groups: list[dict[tuple[str, str], RailPort]] = []
+    for link in links:
+        ends = {(e.node, e.netdev): RailPort(e.node, e.netdev, e.ip, e.hca) for e in (link.a, link.b)}
+        touching = [group for group in groups if group.keys() & ends.keys()]
+        for group in touching:
+            groups.remove(group)
+            ends.update(group)
+        groups.append(ends)
+    return [list(group.values()) for group in groups]
+
+
+def _rail(group: Sequence[RailPort], names: Sequence[str]) -> Rail | None:
+    first = {}
+    for port in sorted(group, key=lambda p: p.netdev):
+        first.setdefault(port.node, port)
+    if set(first) != set(names):
+        return None
+    return Rail(tuple(first[name] for name in names), proven=True)
+
+
+def _from_subnets(nodes: Sequence[Node]) -> tuple[Rail, ...]:
+    by_subnet: dict[str, dict[str, RailPort]] = defaultdict(dict)
+    for node in nodes:
+        for netdev, network, ip in _addresses(node):
+            by_subnet[network].setdefault(node.name, RailPort(node.name, netdev.name, ip, None))
+    names = [node.name for node in nodes]
+    complete = [ports for ports in by_subnet.values() if set(ports) == set(names)]
+    return tuple(Rail(tuple(ports[name] for name in names), proven=False) for ports in complete)
+
+
+def _addresses(node: Node) -> list[tuple[Netdev, str, str]]:
+    found = []
+    for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
+        for address in netdev.addresses:
+            if address.family == "ipv4" and address.scope == "global":
+                network = ipaddress.ip_interface(f"{address.ip}/{address.prefix}").network
+                found.append((netdev, str(network), address.ip))
+    return found

@@ -1,0 +1,44 @@
+"""The gate's job: look at the preset's nodes as they are now and compare them with its fingerprint."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fabricdoc.gate import judge_gate
+from fabricdoc.model.gate import Gate
+from fabricdoc.model.preset import Preset
+from fabricdoc.store import RunStore
+from fabricdoc.transport import Config, NodeSpec, parse_nodes
+from fabricdoc.workflow.look import look
+from fabricdoc.workflow.recommend import latest_preset
+
+
+def find_preset(wanted: str | None, store: Path | None) -> Preset:
+    """The preset meant by a file name, a run id, or nothing (the latest run's)."""
+    if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
+        return latest_preset(None, wanted)
+    return latest_preset(RunStore.open(store), wanted)
+
+
+def this_hostname() -> str:
+    """This machine's hostname, to find its node in a preset."""
+    return socket.gethostname()
+
+
+def nodes_of(preset: Preset) -> tuple[NodeSpec, ...]:
+    """The preset's nodes by the targets they were measured at; their ports are those of the fingerprint."""
+    return parse_nodes([f"{node.name}={node.target}" for node in preset.nodes], Config())
+
+
+def check_gate(preset: Preset, specs: Sequence[NodeSpec], progress: Callable[[str], None]) -> Gate:
+    """Scan the nodes (the preset's own unless others are named), prove the links again, and compare."""
+    ports = {node.name: tuple(port.netdev for port in node.ports) for node in preset.fingerprint.nodes}
+    nodes = [_with_ports(spec, ports.get(spec.name, ())) for spec in (specs or nodes_of(preset))]
+    return judge_gate(preset, look(nodes, progress))
+
+
+def _with_ports(spec: NodeSpec, ports: tuple[str, ...]) -> NodeSpec:
+    return replace(spec, ports=spec.ports or ports)

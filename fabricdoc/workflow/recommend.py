@@ -1,0 +1,67 @@
+"""Judge a stored run again and build its preset; find the run or preset a command means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.preset import Preset
+from fabricdoc.model.run import Run
+from fabricdoc.model.verdict import Verdict
+from fabricdoc.serving import load_profile
+from fabricdoc.store import RunStore
+from fabricdoc.tuning import build_preset, judge, read_preset
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """A verdict, and the preset where the measurements allow one (null while inconclusive)."""
+
+    verdict: Verdict
+    preset: Preset | None
+
+
+def recommend(
+    store: RunStore,
+    run_id: str | None,
+    *,
+    profile: str | None = None,
+    objective: str | None = None,
+    presets: Sequence[Path] = (),
+) -> Recommended:
+    """Judge stored measurements under a profile and objective (the run's own by default); stores both results."""
+    run = stored_run(store, run_id)
+    wanted = load_profile(profile or run.plan.profile, presets)
+    verdict = judge(run, wanted, objective or run.plan.objective)
+    store.save_document(run.id, "verdict", verdict.model_dump_json())
+    fabric_text = store.load_document(run.id, "fabric")
+    preset = None
+    if verdict.conclusive and fabric_text is not None:
+        preset = build_preset(run, verdict, Fabric.model_validate_json(fabric_text))
+        store.save_document(run.id, "preset", preset.model_dump_json())
+    return Recommended(verdict, preset)
+
+
+def stored_run(store: RunStore, run_id: str | None) -> Run:
+    """The run of that id, or the latest one; UsageError when there is none."""
+    return store.load(run_id)
+
+
+def latest_preset(store: RunStore | None, wanted: str | None) -> Preset:
+    """A preset by file, by run id, or the latest run's; UsageError when there is none."""
+    if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
+        return read_preset(Path(wanted))
+    if store is None:
+        raise UsageError(f"no preset file {wanted!r}", fix="name a preset file or a run's id", id="no-preset")
+    run = store.load(wanted)
+    text = store.load_document(run.id, "preset")
+    if text is None:
+        raise UsageError(
+            f"run {run.id} has no preset: it is {run.status} and its verdict was not conclusive",
+            fix="run `fabricdoc bench` to the end, or `fabricdoc recommend` to see what is missing",
+            id="no-preset",
+        )
+    return Preset.model_validate_json(text)

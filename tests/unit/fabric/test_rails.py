@@ -1,0 +1,56 @@
+"""Rails: one port per node, from links, else from shared subnets and then called unproven."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.fabric.rails import rails_of
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric
+from tests.fabrics import crossed_pair, link, netdev, node
+
+pytestmark = pytest.mark.unit
+
+
+def test_crossed_pair_has_two_proven_rails_with_different_names() -> None:
+    rails = rails_of(crossed_pair())
+    assert [[(p.node, p.netdev) for p in rail.ports] for rail in rails] == [
+        [("alpha", "p0"), ("beta", "p1")],
+        [("alpha", "p1"), ("beta", "p0")],
+    ]
+    assert all(rail.proven for rail in rails)
+    assert rails[0].port("beta").ip == "10.77.0.2"
+
+
+def test_a_port_of_no_node_of_the_rail_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        rails_of(crossed_pair())[0].port("gamma")
+
+
+def test_one_way_links_make_no_rail() -> None:
+    fabric = crossed_pair()
+    bad = fabric.model_copy(update={"links": tuple(x.model_copy(update={"kind": "one-way"}) for x in fabric.links)})  # type: ignore[union-attr]
+    assert rails_of(bad) == ()
+
+
+def test_without_link_proof_shared_subnets_count_but_are_unproven() -> None:
+    fabric = crossed_pair().model_copy(update={"links": Unknown(unknown="no CAP_NET_RAW")})
+    rails = rails_of(fabric)
+    assert len(rails) == 2
+    assert not any(rail.proven for rail in rails)
+    assert [p.netdev for p in rails[0].ports] == ["p0", "p1"]
+
+
+def test_a_cable_to_only_some_nodes_is_no_rail() -> None:
+    nodes = tuple(node(name, netdevs=[netdev("p0")]) for name in ("alpha", "beta", "gamma"))
+    fabric = Fabric(nodes=nodes, links=(link(("alpha", "p0", None), ("beta", "p0", None)),))
+    assert rails_of(fabric) == ()
+
+
+def test_a_segment_of_three_nodes_is_one_rail() -> None:
+    names = ("alpha", "beta", "gamma")
+    nodes = tuple(node(name, netdevs=[netdev("p0")]) for name in names)
+    pairs = [("alpha", "beta"), ("beta", "gamma"), ("alpha", "gamma")]
+    links = tuple(link((x, "p0", None), (y, "p0", None), kind="segment") for x, y in pairs)
+    (rail,) = rails_of(Fabric(nodes=nodes, links=links))
+    assert [port.node for port in rail.ports] == list(names)

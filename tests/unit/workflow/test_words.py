@@ -1,0 +1,52 @@
+"""Durations, sizes and objectives as users write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.errors import UsageError
+from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1h", 3600), ("45", 45), ("", None)])
+def test_durations(text: str, seconds: float | None) -> None:
+    assert read_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["10x", "-5s", "0s", "m", "1h30m"])
+def test_bad_durations_name_the_form(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_duration(text)
+    assert "10m" in caught.value.fix
+
+
+@pytest.mark.parametrize(("text", "size"), [("8", 8), ("20K", 20480), ("20KiB", 20480), ("42m", 42 << 20), ("1.5K", 1536)])
+def test_sizes(text: str, size: int) -> None:
+    assert read_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "2G", "-1", "1T", "8 8"])
+def test_bad_sizes(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_size(text)
+
+
+@given(st.integers(1, 1 << 30))
+def test_any_size_is_rounded_up_to_whole_elements(size: int) -> None:
+    assert size <= read_size(str(size)) < size + 8
+    assert read_size(str(size)) % 8 == 0
+
+
+def test_lists_are_sorted_and_unique() -> None:
+    assert read_sizes(["1M", "8", "1024K"]) == (8, 1 << 20)
+
+
+def test_objectives() -> None:
+    assert read_objective("mix") == "mix"
+    with pytest.raises(UsageError) as caught:
+        read_objective("latency")
+    assert "decode" in caught.value.fix
