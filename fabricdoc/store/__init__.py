@@ -1,1 +1,14 @@
-"""placeholder"""
+"""Where runs live: one SQLite file, written as things happen, safe against a kill at any moment.
+
+Each launch goes in with its samples in one transaction; what was acknowledged is there after kill -9. This room
+keeps documents and samples; it does not judge them, print them, or decide what is measured next.
+"""
+
+from __future__ import annotations
+
+from fabricdoc.store.packing import SampleKey
+from fabricdoc.store.place import default_path
+from fabricdoc.store.rescue import rescue
+from fabricdoc.store.runs import KILLED_REASON, RunStore, RunSummary
+
+__all__ = ["KILLED_REASON", "RunStore", "RunSummary", "SampleKey", "default_path", "rescue"]
