@@ -79,6 +79,7 @@ def test_a_full_disk_loses_nothing_and_the_store_goes_on_once_there_is_space(tmp
             status = 0
         except BaseException as error:
             os.write(writing, f"{type(error).__name__}: {error}".encode()[:4000])
+            raise
         finally:
             os._exit(status)
     os.close(writing)

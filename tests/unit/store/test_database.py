@@ -86,7 +86,7 @@ def test_a_folder_without_permission_is_one_clear_line(path: Path, nobody, write
 def test_a_file_that_is_no_database_is_refused_untouched(place: Path, content: bytes, write: bool) -> None:
     path = place / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises((InputError, StoreError), match="notes.txt") as caught:
+    with pytest.raises((InputError, StoreError), match=r"notes\.txt") as caught:
         RunStore.open(path, write=write)
     assert caught.value.fix
     assert path.read_bytes() == content

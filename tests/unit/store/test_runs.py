@@ -233,7 +233,7 @@ def test_removing_a_run_takes_everything_of_it(path: Path, run_of, launch_of, sa
                 ("documents", "run_id"),
             )
         }
-    assert left == dict.fromkeys(("runs", "launches", "samples", "documents"), {"run-2"})
+    assert left == {table: {"run-2"} for table in ("runs", "launches", "samples", "documents")}
     assert [file.name for file in (path.parent / "runs").iterdir()] == ["run-2.lock"]
 
 
