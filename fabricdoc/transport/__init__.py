@@ -1,1 +1,30 @@
-"""placeholder"""
+"""Reaching nodes: what a node is, how its target becomes a command here, and talking to a probe that runs on it.
+
+The one room that starts programs for other rooms and the one place where words become a shell's command line. It
+carries messages; what they mean is the probes' and the jobs' matter. No scheduler, no copying of files, no installing.
+"""
+
+from fabricdoc.transport.ask import Answer, ask
+from fabricdoc.transport.channels import Channels, open_channels
+from fabricdoc.transport.config import Config, load_config
+from fabricdoc.transport.nodes import GRAMMAR, NodeSpec, check_unique, parse_node, parse_nodes
+from fabricdoc.transport.targets import reached_by
+from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
+
+__all__ = [
+    "GRAMMAR",
+    "Answer",
+    "Channels",
+    "Config",
+    "NodeSpec",
+    "ask",
+    "build_zip",
+    "check_unique",
+    "load_config",
+    "open_channels",
+    "parse_node",
+    "parse_nodes",
+    "probe_sources",
+    "probe_zip",
+    "reached_by",
+]

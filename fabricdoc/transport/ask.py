@@ -1,0 +1,113 @@
+"""One question to many nodes at once, each with its own deadline: what a scan is made of.
+
+A node that is late, broken or unreachable costs only its own answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabricdoc.errors import NodeError
+from fabricdoc.transport.channel import Channel
+from fabricdoc.transport.failures import too_late
+from fabricdoc.transport.nodes import NodeSpec, check_unique
+from fabricdoc.transport.poll import end_all, step
+from fabricdoc.transport.zipapp import probe_zip
+
+AT_ONCE = 64
+# how long a probe that has answered may take to end by itself
+GRACE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one node said: exactly one of `message` and `error`, what it printed besides, and the seconds it took."""
+
+    node: NodeSpec
+    message: dict[str, Any] | None
+    error: NodeError | None
+    stderr: str
+    seconds: float
+
+
+class _Question:
+    """One node's part of an ask: running, then answered or failed, then over (its process gone or given up)."""
+
+    def __init__(self, channel: Channel, request: dict[str, Any], deadline_s: float) -> None:
+        self.channel = channel
+        self.message: dict[str, Any] | None = None
+        self.seconds = 0.0
+        self._request = request
+        self._deadline_s = deadline_s
+        self._over_at: float | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.channel.ended or (self._over_at is not None and time.monotonic() >= self._over_at)
+
+    def start(self) -> None:
+        self.channel.start()
+        if not self.channel.ended:
+            self.channel.send(self._request)
+        self.advance()
+
+    def wait_s(self) -> float:
+        """Seconds until this one's next deadline."""
+        end = self._over_at if self._over_at is not None else self.channel.begun_at + self._deadline_s
+        return end - time.monotonic()
+
+    def advance(self) -> None:
+        """Take what arrived and judge the time; after that it is answered, failed, or still running."""
+        channel = self.channel
+        if self._over_at is not None:
+            return
+        if channel.messages:
+            self.message = channel.messages.popleft()
+            channel.end_input()
+        elif channel.ended:
+            channel.explain()
+        elif channel.error is None and self.wait_s() <= 0:
+            channel.fail(too_late(channel.node, channel.module, channel.started, self._deadline_s))
+        if self.message is not None or channel.error is not None:
+            self.seconds = time.monotonic() - channel.begun_at
+            self._over_at = time.monotonic() + GRACE_S
+
+    def answer(self) -> Answer:
+        error = None if self.message is not None else self.channel.explain()
+        return Answer(self.channel.node, self.message, error, self.channel.output(), self.seconds)
+
+
+def ask(
+    nodes: Sequence[NodeSpec],
+    module: str,
+    request: dict[str, Any],
+    *,
+    deadline_s: float,
+    payload: bytes | None = None,
+) -> tuple[Answer, ...]:
+    """Run probe `module` on every node, send it `request`, take its first message; answers in the nodes' order.
+
+    At most 64 nodes at a time, `deadline_s` (seconds) for each from its own start; a late one is killed here and there
+    and answers with NodeError `node-timeout`. `payload` replaces the zip of the probes. Raises UsageError for nodes
+    that can't be used at all; interrupted, it ends what it started before it raises.
+    """
+    check_unique(nodes)
+    zipped = probe_zip() if payload is None else payload
+    questions = [_Question(Channel(node, module, zipped), request, deadline_s) for node in nodes]
+    waiting, active = deque(questions), list[_Question]()
+    try:
+        while waiting or active:
+            while waiting and len(active) < AT_ONCE:
+                active.append(waiting.popleft())
+                active[-1].start()
+            step([each.channel for each in active], min((each.wait_s() for each in active), default=0.0))
+            for each in active:
+                each.advance()
+            active = [each for each in active if not each.over]
+    finally:
+        end_all([each.channel for each in questions if each.channel.begun_at], 0.0)
+    return tuple(each.answer() for each in questions)

@@ -1,0 +1,259 @@
+"""One node's program while it runs: its process on this machine, its pipes, its messages, and how it ended.
+
+Nothing here waits: descriptors are non-blocking and `poll.step` says when they are ready. No threads, so that rooms
+that fork (the lab) may fork. Only the process group started here is ever killed, and only while its leader is unreaped.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from secrets import token_hex
+from typing import Any
+
+from fabricdoc.errors import NodeError
+from fabricdoc.transport.failures import Ending, cant_start, garbage, why_ended
+from fabricdoc.transport.framing import Frames, Tail, write_message
+from fabricdoc.transport.loader import ender_argv, loader_argv
+from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.targets import Command, command_for
+
+CHUNK = 256 * 1024
+OUTGOING_LIMIT = 64 * 1024 * 1024
+# how long an ended program's pipes are still read when something else holds their other end
+DRAIN_S = 0.5
+
+
+class Process:
+    """A command on this machine in its own process group, with non-blocking pipes. OSError when it can't start."""
+
+    def __init__(self, command: Command) -> None:
+        self.kind = command.kind
+        pipe = subprocess.PIPE
+        self._popen = subprocess.Popen(
+            command.argv, stdin=pipe, stdout=pipe, stderr=pipe, env=command.env, start_new_session=True, bufsize=0
+        )
+        self.pid = self._popen.pid
+        self._files = {
+            file.fileno(): file for file in (self._popen.stdin, self._popen.stdout, self._popen.stderr) if file
+        }
+        self.stdin, self.stdout, self.stderr = self._files
+        for fd in self._files:
+            os.set_blocking(fd, False)
+
+    def is_open(self, fd: int) -> bool:
+        """Whether this descriptor of ours is still open."""
+        return fd in self._files
+
+    def close(self, fd: int) -> None:
+        """Close one descriptor; closing it again does nothing."""
+        file = self._files.pop(fd, None)
+        if file:
+            file.close()
+
+    def has_exited(self) -> bool:
+        """Whether the process has ended; it is not reaped, so its number stays ours."""
+        if self._popen.returncode is not None:
+            return True
+        try:
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
+
+    def kill(self) -> None:
+        """SIGKILL to the process group started here, if its leader has not been reaped."""
+        if self._popen.returncode is None:
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+
+    def reap(self) -> int:
+        """The exit status of a process that has ended; closes what is still open.
+
+        What a local program left in its group ends with it. An ssh client's group is left alone: the jump-host process
+        of a shared connection lives there.
+        """
+        if self.kind != "ssh":
+            self.kill()
+        for fd in list(self._files):
+            self.close(fd)
+        return self._popen.wait()
+
+    def leave(self) -> None:
+        """Reap a killed process, or leave it when it does not end within a second (uninterruptible sleep)."""
+        for fd in list(self._files):
+            self.close(fd)
+        try:
+            self._popen.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return
+
+
+class Channel:
+    """Messages to and from one probe on one node. `error` says why it failed, `ended` that its process is gone."""
+
+    def __init__(self, node: NodeSpec, module: str, payload: bytes) -> None:
+        self.node = node
+        self.module = module
+        self.messages: deque[dict[str, Any]] = deque()
+        self.remote: tuple[int, int] | None = None
+        self.error: NodeError | None = None
+        self.status: int | None = None
+        self.ended = False
+        self.killed = False
+        self.begun_at = 0.0
+        self._nonce = token_hex(8)
+        self._frames = Frames(self._nonce)
+        self._stderr = Tail()
+        self._outgoing = bytearray(payload)
+        self._payload_size = len(payload)
+        self._input_over = False
+        self._exit_seen_at: float | None = None
+        self._process: Process | None = None
+
+    def start(self) -> None:
+        """Start the program; a failure to do so ends the channel with its `error`. Raises UsageError for a bad node."""
+        size, module, nonce = self._payload_size, self.module, self._nonce
+        program: Callable[[str], Sequence[str]] = lambda python: loader_argv(python, module, size, nonce)  # noqa: E731
+        command = command_for(self.node, program, module=module)
+        self.begun_at = time.monotonic()
+        try:
+            self._process = Process(command)
+        except OSError as error:
+            self.error = cant_start(self.node, command.argv[0], error)
+            self.ended = True
+
+    @property
+    def started(self) -> bool:
+        """Whether the loader has said that it runs on the node."""
+        return self.remote is not None
+
+    def output(self) -> str:
+        """The last of what came besides messages: stderr, then the noise of stdout."""
+        texts = (self._stderr.text().strip("\n"), self._frames.noise.text().strip("\n"))
+        return "\n".join(text for text in texts if text)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Queue one message and write what fits now; raises NodeError when the node is gone or takes no input."""
+        if self.ended or self._input_over:
+            raise NodeError(f"{self.node.name}: its {self.module} probe is gone", id="node-closed")
+        if len(self._outgoing) > OUTGOING_LIMIT:
+            raise NodeError(f"{self.node.name}: its {self.module} probe takes no input", id="node-stuck")
+        self._outgoing += write_message(message)
+        self._flush()
+
+    def end_input(self) -> None:
+        """Close the node's stdin once everything queued is written: a probe ends at that."""
+        self._input_over = True
+        self._flush()
+
+    def interests(self) -> list[tuple[int, int]]:
+        """(descriptor, poll events) to wait for now."""
+        process = self._process
+        if process is None or self.ended:
+            return []
+        wanted = [(fd, select.POLLIN) for fd in (process.stdout, process.stderr) if process.is_open(fd)]
+        if self._outgoing and process.is_open(process.stdin):
+            wanted.append((process.stdin, select.POLLOUT))
+        return wanted
+
+    def ready(self, fd: int) -> None:
+        """Read or write the descriptor that poll named."""
+        process = self._process
+        if process is None or not process.is_open(fd):
+            return
+        if fd == process.stdin:
+            self._flush()
+        else:
+            self._read(process, fd)
+
+    def settle(self) -> None:
+        """Notice that the process has ended; once its pipes are empty reap it and fill `status` and `error`."""
+        process = self._process
+        if process is None or self.ended or not process.has_exited():
+            return
+        now = time.monotonic()
+        self._exit_seen_at = self._exit_seen_at or now
+        piping = process.is_open(process.stdout) or process.is_open(process.stderr)
+        if piping and not self.killed and now - self._exit_seen_at < DRAIN_S:
+            return
+        self._frames.finish()
+        self.status = process.reap()
+        self.ended = True
+
+    def explain(self) -> NodeError:
+        """Why the program ended, for a channel that ended without having done its work."""
+        if self.error is None:
+            kind = self._process.kind if self._process else ""
+            ending = Ending(kind, self.module, self.status or 0, self.started, self._stderr.text())
+            self.error = why_ended(self.node, ending)
+        return self.error
+
+    def fail(self, error: NodeError) -> None:
+        """Give up on this node for `error` and kill what was started for it here."""
+        self.error = self.error or error
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the process group started here; `settle` reaps it."""
+        self.killed = True
+        if self._process and not self.ended:
+            self._process.kill()
+
+    def ender(self) -> Command | None:
+        """The command that ends our program on a node reached by ssh: killing the client only closes its stdin."""
+        if self.remote is None or self._process is None or self._process.kind != "ssh":
+            return None
+        pid, start = self.remote
+        return command_for(self.node, lambda python: ender_argv(python, pid, start, self._nonce))
+
+    def _flush(self) -> None:
+        process = self._process
+        if process is None or not process.is_open(process.stdin):
+            return
+        try:
+            while self._outgoing:
+                written = os.write(process.stdin, self._outgoing[:CHUNK])
+                del self._outgoing[:written]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._outgoing.clear()
+            process.close(process.stdin)
+            return
+        if self._input_over:
+            process.close(process.stdin)
+
+    def _read(self, process: Process, fd: int) -> None:
+        try:
+            data = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            process.close(fd)
+        elif fd == process.stderr:
+            self._stderr.add(data)
+        else:
+            self._take(self._frames.feed(data))
+
+    def _take(self, messages: list[dict[str, Any]]) -> None:
+        for message in messages:
+            if self.remote is None and message.get("event") == "started":
+                self._note_start(message)
+            else:
+                self.messages.append(message)
+        if self._frames.broken:
+            self.fail(garbage(self.node, self.module, self._frames.broken))
+
+    def _note_start(self, message: dict[str, Any]) -> None:
+        pid, start = message.get("pid"), message.get("start")
+        if isinstance(pid, int) and isinstance(start, int) and pid > 1:
+            self.remote = (pid, start)

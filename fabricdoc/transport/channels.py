@@ -1,0 +1,145 @@
+"""Open conversations with one probe per node, merged into one stream: what cables and bench are made of.
+
+Use from one thread. Everything started is ended by `close`, and by the end of this process however it comes: the
+probes end when their stdin does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from fabricdoc.errors import NodeError
+from fabricdoc.transport.ask import AT_ONCE
+from fabricdoc.transport.channel import Channel
+from fabricdoc.transport.failures import too_late
+from fabricdoc.transport.nodes import NodeSpec, check_unique
+from fabricdoc.transport.poll import end_all, step
+from fabricdoc.transport.zipapp import probe_zip
+
+CLOSE_S = 3.0
+
+
+class Channels:
+    """One running probe per node; made by `open_channels`, ended by `close` or the end of its `with` block."""
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        self._channels = {channel.node.name: channel for channel in channels}
+        self._arrived: deque[tuple[str, dict[str, Any]]] = deque()
+        self._farewells: set[str] = set()
+        self._closed = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes' names in the order given."""
+        return tuple(self._channels)
+
+    def send(self, node_name: str, message: dict[str, Any]) -> None:
+        """Send one message to one node, never blocking; raises NodeError `node-closed` when its probe is gone."""
+        self._channels[node_name].send(message)
+
+    def broadcast(self, message: dict[str, Any]) -> None:
+        """Send one message to every node whose probe still runs."""
+        for channel in self._channels.values():
+            if not channel.ended and channel.error is None:
+                channel.send(message)
+
+    def receive(self, timeout_s: float) -> tuple[str, dict[str, Any]] | None:
+        """The next message of any node with its name, or None after `timeout_s` seconds.
+
+        A node whose process ended yields once (name, {"event":"closed","status","stderr","id","message","fix"}), after
+        its last message. Raises NodeError `node-closed` when all have ended and nothing more can come.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            self._collect()
+            if self._arrived:
+                return self._arrived.popleft()
+            left = end - time.monotonic()
+            if self._closed or len(self._farewells) == len(self._channels):
+                raise NodeError("the probes of all nodes have ended", id="node-closed")
+            if left <= 0:
+                return None
+            step(tuple(self._channels.values()), left)
+
+    def close(self) -> None:
+        """End every stdin, wait up to 3 s, then kill what is left of what was started; closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            end_all(tuple(self._channels.values()), CLOSE_S)
+
+    def __enter__(self) -> Channels:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _collect(self) -> None:
+        for name, channel in self._channels.items():
+            while channel.messages:
+                self._arrived.append((name, channel.messages.popleft()))
+            if channel.ended and name not in self._farewells:
+                self._farewells.add(name)
+                self._arrived.append((name, _farewell(channel)))
+
+
+def _farewell(channel: Channel) -> dict[str, Any]:
+    error = channel.explain()
+    return {
+        "event": "closed",
+        "status": channel.status,
+        "stderr": channel.output(),
+        "id": error.id,
+        "message": error.message,
+        "fix": error.fix,
+    }
+
+
+def open_channels(
+    nodes: Sequence[NodeSpec], module: str, *, start_deadline_s: float = 20, payload: bytes | None = None
+) -> Channels:
+    """Start probe `module` on every node and return when all of them run, 64 being started at a time.
+
+    `payload` replaces the zip of the probes. Raises NodeError naming every node that did not start within
+    `start_deadline_s` seconds of its own start (nothing is left running then), UsageError for nodes that can't be used.
+    """
+    check_unique(nodes)
+    zipped = probe_zip() if payload is None else payload
+    channels = [Channel(node, module, zipped) for node in nodes]
+    try:
+        _start(channels, start_deadline_s)
+        failed = [channel.explain() for channel in channels if not channel.started]
+        if failed:
+            raise _joined(failed)
+    except BaseException:
+        end_all([channel for channel in channels if channel.begun_at], 0.0)
+        raise
+    return Channels(channels)
+
+
+def _start(channels: Sequence[Channel], deadline_s: float) -> None:
+    waiting = deque(channels)
+    running: list[Channel] = []
+    while waiting or any(_starting(channel) for channel in running):
+        while waiting and sum(_starting(channel) for channel in running) < AT_ONCE:
+            running.append(waiting.popleft())
+            running[-1].start()
+        starting = [channel for channel in running if _starting(channel)]
+        left = min((channel.begun_at + deadline_s - time.monotonic() for channel in starting), default=0.0)
+        step(running, left)
+        for channel in starting:
+            if _starting(channel) and time.monotonic() >= channel.begun_at + deadline_s:
+                channel.fail(too_late(channel.node, channel.module, False, deadline_s))
+
+
+def _starting(channel: Channel) -> bool:
+    return not (channel.started or channel.ended or channel.error)
+
+
+def _joined(errors: Sequence[NodeError]) -> NodeError:
+    return NodeError("; ".join(error.message for error in errors), fix=errors[0].fix, id=errors[0].id)

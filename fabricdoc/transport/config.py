@@ -1,0 +1,176 @@
+"""fabric.toml: the nodes of a fabric, kept in a file of the working folder or the user's configuration.
+
+Reads and checks only; writing it is `fabricdoc init`'s work. Every complaint names the file and the line.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabricdoc.errors import InputError, UsageError
+from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
+
+FILE_NAME = "fabric.toml"
+MAX_BYTES = 1024 * 1024
+_TEXTS = ("name", "target", "role", "user", "python", "image", "container")
+_NODE_KEYS = (*_TEXTS, "ports", "env")
+_TOP_KEYS = ("node", "ssh")
+_SSH_KEYS = ("config",)
+
+
+@dataclass(frozen=True)
+class Config:
+    """What fabric.toml says: its nodes in order, where it lies (None: there is none), a file for `ssh -F` or ""."""
+
+    nodes: tuple[NodeSpec, ...] = ()
+    path: Path | None = None
+    ssh_config: str = ""
+
+
+def load_config(path: Path | None = None) -> Config:
+    """Read `path`, else fabric.toml of the working folder, else of the XDG configuration folder, else nothing.
+
+    Raises InputError with file and line for an unreadable or malformed file, or for a `path` that is not there.
+    """
+    if path is None:
+        path = next((place for place in _places() if place.is_file()), None)
+    return Config() if path is None else _read(path)
+
+
+def _places() -> tuple[Path, ...]:
+    return (Path(FILE_NAME), config_home() / "fabricdoc" / FILE_NAME)
+
+
+def config_home() -> Path:
+    """The XDG configuration folder; under sudo that of the user who called it."""
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    if given.startswith("/"):
+        return Path(given)
+    caller = os.environ.get("SUDO_USER", "")
+    if os.geteuid() == 0 and caller:
+        try:
+            return Path(pwd.getpwnam(caller).pw_dir) / ".config"
+        except KeyError:
+            return Path("~/.config").expanduser()
+    return Path("~/.config").expanduser()
+
+
+def _read(path: Path) -> Config:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: can't be read: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{path}: longer than {MAX_BYTES} bytes")
+    try:
+        return _Reader(path, text).config(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}:{_toml_line(str(error), text)}: not TOML: {error}") from error
+
+
+def _toml_line(message: str, text: str) -> int:
+    match = re.search(r"at line (\d+)", message)
+    return int(match[1]) if match else text.count("\n") + 1
+
+
+class _Reader:
+    """Turns the parsed tables into a Config; `path` and `text` are for the complaints."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    def config(self, data: Mapping[str, Any]) -> Config:
+        self._check_keys(data, _TOP_KEYS, None)
+        ssh_config = self._ssh(data.get("ssh", {}))
+        tables = data.get("node", [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise self._complaint("node is not a list of tables: write [[node]]", None, "node")
+        nodes: list[NodeSpec] = []
+        for number, table in enumerate(tables):
+            nodes.append(self._node(number, table, ssh_config))
+            try:
+                check_unique(nodes)
+            except UsageError as error:
+                raise self._complaint(error.message, number, "name", error.fix) from error
+        return Config(tuple(nodes), self._path, ssh_config)
+
+    def _ssh(self, table: object) -> str:
+        if not isinstance(table, dict):
+            raise self._complaint("ssh is not a table: write [ssh]", None, "ssh")
+        self._check_keys(table, _SSH_KEYS, None)
+        config = table.get("config", "")
+        if not isinstance(config, str):
+            raise self._complaint("ssh.config is not a text", None, "config")
+        return str(self._path.absolute().parent / Path(config).expanduser()) if config else ""
+
+    def _node(self, number: int, table: Mapping[str, Any], ssh_config: str) -> NodeSpec:
+        self._check_keys(table, _NODE_KEYS, number)
+        self._check_types(number, table)
+        values = {key: value for key, value in table.items() if key in _TEXTS}
+        values["ports"] = tuple(table.get("ports", ()))
+        values["env"] = dict(table.get("env", {}))
+        if "name" not in values and "target" not in values:
+            raise self._complaint("a node needs a name or a target", number, "")
+        values.setdefault("target", values.get("name", ""))
+        try:
+            values.setdefault("name", default_name(values["target"]))
+            return NodeSpec(**values, ssh_config=ssh_config)
+        except UsageError as error:
+            raise self._complaint(error.message, number, self._guilty(error.message, table), error.fix) from error
+
+    def _check_types(self, number: int, table: Mapping[str, Any]) -> None:
+        for key, value in table.items():
+            if key in _TEXTS and not isinstance(value, str):
+                raise self._complaint(f"{key} is not a text", number, key)
+        ports = table.get("ports", [])
+        if not isinstance(ports, list) or not all(isinstance(port, str) for port in ports):
+            raise self._complaint("ports is not a list of texts", number, "ports")
+        env = table.get("env", {})
+        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+            raise self._complaint("env is not a table of texts", number, "env")
+
+    def _check_keys(self, table: Mapping[str, Any], known: Collection[str], number: int | None) -> None:
+        for key in table:
+            if key not in known:
+                raise self._complaint(f"unknown key {key!r}{_nearest(key, known)}", number, key)
+
+    @staticmethod
+    def _guilty(message: str, table: Mapping[str, Any]) -> str:
+        """The key whose value the message quotes, for the line number; the node's first line otherwise."""
+        texts = [(key, value) for key, value in table.items() if isinstance(value, str) and value]
+        return next((key for key, value in texts if repr(value) in message), "")
+
+    def _complaint(self, message: str, number: int | None, key: str, fix: str = "") -> InputError:
+        return InputError(f"{self._path}:{line_of(self._text, number, key)}: {message}", fix=fix)
+
+
+def _nearest(key: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, known, 1, 0.5)
+    return f", did you mean {close[0]!r}?" if close else f"; known here: {', '.join(known)}"
+
+
+def line_of(text: str, number: int | None, key: str) -> int:
+    """The line, from 1, of `key` in the `number`th (from 0) `[[node]]` table; None means anywhere in the file.
+
+    Falls back to the table's header, then to line 1: tables written inline have no lines of their own.
+    """
+    lines = text.splitlines()
+    headers = [at for at, line in enumerate(lines) if re.match(r"\s*\[\[\s*node\s*\]\]", line)]
+    start, end = 0, len(lines)
+    if number is not None and number < len(headers):
+        start = headers[number]
+        end = headers[number + 1] if number + 1 < len(headers) else len(lines)
+    wanted = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]") if key else None
+    return next((at + 1 for at in range(start, end) if wanted and wanted.match(lines[at])), start + 1)

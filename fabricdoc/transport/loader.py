@@ -1,0 +1,63 @@
+"""The short programs that a node's python gets on its command line: the loader of the probes, and the ender.
+
+The loader reads the zip from fd 0 into memory and runs one probe from it. The ender ends a probe that no longer
+listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so that no login shell has anything to
+quote, and both must be readable by any Python 3: they say so themselves when it is older than 3.10.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+TOO_OLD = 97
+CUT_OFF = 98
+OLDEST = (3, 10)
+
+LOADER = f"""import os,sys
+size,module,nonce=int(sys.argv[1]),sys.argv[2],sys.argv[3]
+if sys.version_info<{OLDEST}:sys.stderr.write("python %d.%d\\n"%sys.version_info[:2]);sys.exit({TOO_OLD})
+start=int(open("/proc/self/stat").read().rsplit(")",1)[1].split()[19])
+line='\\n\\x1e%s {{"event":"started","pid":%d,"start":%d}}\\n'%(nonce,os.getpid(),start)
+os.write(1,line.encode())
+data=b""
+while len(data)<size:
+ part=os.read(0,size-len(data))
+ if not part:sys.exit({CUT_OFF})
+ data+=part
+try:fd=os.memfd_create("fabricdoc")
+except (AttributeError,OSError):import tempfile;keep=tempfile.TemporaryFile();fd=keep.fileno()
+while data:data=data[os.write(fd,data):]
+sys.path[:]=["/proc/self/fd/%d"%fd]+[p for p in sys.path if p]
+from probes.__main__ import run
+sys.exit(run(module,nonce))
+"""
+
+ENDER = """import os,signal,sys
+pid,start,nonce=int(sys.argv[1]),sys.argv[2],sys.argv[3]
+try:
+ line=open("/proc/%d/cmdline"%pid,"rb").read().split(b"\\0")
+ same=open("/proc/%d/stat"%pid).read().rsplit(")",1)[1].split()[19]==start and nonce.encode() in line
+ if same and os.getpgid(pid)==pid:os.killpg(pid,signal.SIGKILL)
+ elif same:os.kill(pid,signal.SIGKILL)
+except OSError:pass
+"""
+
+
+def inline(program: str) -> str:
+    """`program` as one `-c` text without quotes that nest, newlines, backslashes or `!`."""
+    return f'import base64;exec(base64.b64decode("{b64encode(program.encode()).decode()}"))'
+
+
+def loader_argv(python: str, module: str, size: int, nonce: str) -> list[str]:
+    """The argv that loads a zip of `size` bytes and runs `module`.
+
+    The agent runs without -I, since its torch may come from PYTHONPATH or the user's site folder; every other probe is
+    kept apart from both.
+    """
+    flags = [] if module == "agent" else ["-I"]
+    return [python, *flags, "-c", inline(LOADER), str(size), module, nonce]
+
+
+def ender_argv(python: str, pid: int, start: int, nonce: str) -> list[str]:
+    """The argv that kills process `pid` if it still is the one that started at `start` (clock ticks) with `nonce`."""
+    return [python, "-I", "-c", inline(ENDER), str(pid), str(start), nonce]

@@ -1,0 +1,216 @@
+"""What a node is on the command line: `[NAME=]TARGET`, its grammar, and the checked record made from it.
+
+A target is `local`, `netns:PID|PATH` or `[user@]host[:port]` (IPv6 in brackets). Nothing here reaches a node, and
+nothing here knows how one is reached (that is `targets`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import AddressValueError, IPv6Address
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from fabricdoc.errors import UsageError
+
+if TYPE_CHECKING:
+    from fabricdoc.transport.config import Config
+
+NAME_LIMIT = 63
+LATER_FORMS = ("slurm", "k8s", "docker")
+ROLES = ("", "head", "worker")
+GRAMMAR = "a node is [NAME=]TARGET, TARGET one of local, netns:PID, netns:/PATH, [user@]host[:port], [user@][v6]:port"
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_USER = r"[A-Za-z0-9_][A-Za-z0-9_.+-]*"
+_V6 = r"\[(?P<v6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)\]"
+_SSH = re.compile(rf"(?:(?P<user>{_USER})@)?(?:(?P<host>{_NAME.pattern})|{_V6})(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A parsed target. `pid` or `path` belong to netns, `host`, `user`, `port` (0: ssh's own default) to ssh."""
+
+    kind: Literal["local", "netns", "ssh"]
+    host: str = ""
+    user: str = ""
+    port: int = 0
+    pid: int = 0
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One node as the user named it; made invalid it raises UsageError.
+
+    `name` is the key in every document. `python` is the interpreter on the node, one word. `image` and `container`
+    say where the server's torch is. `env` is added to the environment of what runs there. `ssh_config` is a file for
+    `ssh -F` ("" means the user's own).
+    """
+
+    name: str
+    target: str
+    python: str = "python3"
+    role: str = ""
+    user: str = ""
+    image: str = ""
+    container: str = ""
+    ports: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ssh_config: str = ""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        target = parse_target(self.target)
+        _check_user(self, target)
+        if self.role not in ROLES:
+            raise UsageError(f"node {self.name}: role is {self.role!r}, wanted head or worker")
+        for word in (self.python, self.image, self.container, *self.ports):
+            _check_word(self.name, word)
+        if not self.python:
+            raise UsageError(f"node {self.name}: python is empty")
+        for key, value in self.env.items():
+            _check_variable(self.name, key, value)
+
+    @property
+    def where(self) -> Target:
+        """The parsed target, with `user` of the record filled in."""
+        target = parse_target(self.target)
+        return Target("ssh", target.host, self.user, target.port) if self.user and not target.user else target
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError unless `name` can be a node's name: letters, digits, `.`, `_`, `-`, at most 63."""
+    if len(name) > NAME_LIMIT:
+        raise UsageError(f"node name {name[:20]!r}... has {len(name)} characters, at most {NAME_LIMIT} are allowed")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} can't be a node's name: letters, digits, '.', '_' and '-' only, the first no '.' or '-'"
+        )
+
+
+def _check_user(node: NodeSpec, target: Target) -> None:
+    if not node.user:
+        return
+    if target.kind != "ssh":
+        raise UsageError(f"node {node.name}: user is only for nodes reached by ssh, not for {node.target}")
+    if not re.fullmatch(_USER, node.user, re.ASCII):
+        raise UsageError(f"node {node.name}: {node.user!r} can't be a user's name")
+    if target.user and target.user != node.user:
+        raise UsageError(f"node {node.name}: user {node.user} contradicts the target {node.target}")
+
+
+def _check_word(name: str, word: str) -> None:
+    if word.startswith("-") or _CONTROL.search(word):
+        raise UsageError(f"node {name}: {word!r} can't be used: it starts with '-' or has a control character")
+
+
+def _check_variable(name: str, key: str, value: str) -> None:
+    if not _ENV_NAME.fullmatch(key):
+        raise UsageError(f"node {name}: {key!r} can't be the name of an environment variable")
+    if _CONTROL.search(value):
+        raise UsageError(f"node {name}: the value of {key} has a control character, which not every shell passes on")
+
+
+def parse_target(text: str) -> Target:
+    """Read one target; raises UsageError that says what is wrong with it."""
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme in LATER_FORMS:
+        raise UsageError(
+            f"{text!r}: {scheme}: nodes are not supported yet by this version",
+            fix="name the node as [user@]host[:port], netns:PID or local",
+        )
+    if text == "local":
+        return Target("local")
+    if colon and scheme == "netns":
+        return _parse_netns(text, rest)
+    return _parse_ssh(text)
+
+
+def _parse_netns(text: str, rest: str) -> Target:
+    if re.fullmatch(r"[1-9][0-9]{0,9}", rest, re.ASCII):
+        return Target("netns", pid=int(rest))
+    if rest.startswith("/") and "," not in rest and not _CONTROL.search(rest):
+        return Target("netns", path=rest)
+    raise UsageError(f"{text!r}: after netns: comes a process id or the absolute path of a namespace file")
+
+
+def _parse_ssh(text: str) -> Target:
+    match = _SSH.fullmatch(text)
+    if match is None:
+        raise UsageError(f"can't read the node {text!r}{_hint(text)}", fix=GRAMMAR)
+    port = int(match["port"]) if match["port"] else 0
+    if match["port"] and not 1 <= port <= 65535:
+        raise UsageError(f"{text!r}: port {match['port']} is not between 1 and 65535")
+    if match["v6"]:
+        _check_v6(text, match["v6"])
+    return Target("ssh", host=match["host"] or match["v6"], user=match["user"] or "", port=port)
+
+
+def _check_v6(text: str, address: str) -> None:
+    try:
+        IPv6Address(address)
+    except AddressValueError as error:
+        raise UsageError(f"{text!r}: not an IPv6 address: {error}") from error
+
+
+def _hint(text: str) -> str:
+    if not text:
+        return ": it is empty"
+    if text.startswith("-"):
+        return ": a node can't start with '-'"
+    if "[" not in text and text.count(":") > 1:
+        return ": an IPv6 address goes in brackets, as in [fe80::1%eth0]:22"
+    return ""
+
+
+def parse_node(item: str, *, ssh_config: str = "") -> NodeSpec:
+    """Read one `[NAME=]TARGET`. Without NAME it is the target's host, `local`, or `netns-PID`; raises UsageError."""
+    head, equals, rest = item.partition("=")
+    if equals and ":" not in head and "/" not in head and "@" not in head:
+        check_name(head)
+        return NodeSpec(head, rest, ssh_config=ssh_config)
+    return NodeSpec(default_name(item), item, ssh_config=ssh_config)
+
+
+def default_name(target: str) -> str:
+    """The name a node gets from its target; raises UsageError when none can be made."""
+    where = parse_target(target)
+    if where.kind == "local":
+        return "local"
+    base = where.host or f"netns-{where.pid or PurePosixPath(where.path).name}"
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", base).lstrip(".-")
+    if not name or len(name) > NAME_LIMIT:
+        raise UsageError(f"{target!r} gives no usable name", fix=f"name the node: NAME={target}")
+    return name
+
+
+def parse_nodes(items: Sequence[str], config: Config) -> tuple[NodeSpec, ...]:
+    """The nodes a command means. `items` (comma lists) beat the file's; neither means this machine alone.
+
+    An item that is the name of a node in the file means that node with all the file says of it. Raises UsageError
+    for a bad item or a name used twice.
+    """
+    known = {node.name: node for node in config.nodes}
+    wanted = [part.strip() for item in items for part in item.split(",")]
+    if not wanted:
+        return config.nodes or (NodeSpec("local", "local"),)
+    nodes = tuple(known.get(part) or parse_node(part, ssh_config=config.ssh_config) for part in wanted)
+    check_unique(nodes)
+    return nodes
+
+
+def check_unique(nodes: Sequence[NodeSpec]) -> None:
+    """Raise UsageError when two nodes share a name."""
+    seen: dict[str, NodeSpec] = {}
+    for node in nodes:
+        if node.name in seen:
+            raise UsageError(
+                f"two nodes are named {node.name}: {seen[node.name].target} and {node.target}",
+                fix="give each its own name: NAME=TARGET",
+            )
+        seen[node.name] = node
