@@ -1,0 +1,59 @@
+"""Look at every node at once and put what they report into one fabric document.
+
+Nodes are read in parallel by the transport; one that fails is listed with its error and never stops the
+others. Links are not asked for here (`cabling` proves them). Judgement is in `checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fabricdoc.checks import check_fabric
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric.report import read_report
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, FailedNode, Node
+
+if TYPE_CHECKING:
+    from fabricdoc.transport import Answer, NodeSpec
+
+PROBE_SHARE = 0.7
+LINKS_NOT_ASKED = "not asked"
+
+
+def scan(nodes: Sequence[NodeSpec], *, deadline_s: float = 10) -> Fabric:
+    """The fabric of `nodes` as they are now, within `deadline_s` seconds for each; read-only on every node.
+
+    The probe gets 70 % of the time, so that what it read in time still comes back. Nodes keep the order given.
+    """
+    from fabricdoc.transport import ask
+
+    request = {"do": "scan", "deadline_s": round(deadline_s * PROBE_SHARE, 3)}
+    answers = ask(nodes, "scan", request, deadline_s=deadline_s)
+    read = [_read(answer) for answer in answers]
+    fabric = Fabric(
+        nodes=tuple(one for one in read if isinstance(one, Node)),
+        failed=tuple(one for one in read if isinstance(one, FailedNode)),
+        links=Unknown(unknown=LINKS_NOT_ASKED),
+    )
+    return fabric.model_copy(update={"findings": check_fabric(fabric)})
+
+
+def _read(answer: Answer) -> Node | FailedNode:
+    """The node an answer describes, or why there is none."""
+    spec = answer.node
+    try:
+        if answer.error is not None:
+            raise answer.error
+        return read_report(spec.name, spec.target, _report(answer))
+    except NodeError as error:
+        return FailedNode(name=spec.name, target=spec.target, id=error.id, message=error.message, fix=error.fix)
+
+
+def _report(answer: Answer) -> object:
+    message = answer.message or {}
+    if message.get("event") != "result":
+        said = str(message.get("message", "nothing"))[:200]
+        raise NodeError(f"{answer.node.name}: the scan probe gave no report; it said: {said}", id="probe-failed")
+    return message.get("report")

@@ -1,0 +1,79 @@
+"""The scan probe: waits for one request, reads every section of this node, and answers one report.
+
+The report has the fields of model.fabric.NodeReport. It only looks: no traffic, no writes, no programs
+started; the two questions that go into drivers run in forked children while the files are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .child import Child, Work, start
+from .deadline import Deadline
+from .sections import container, gpus, hcas, host, netdevs, routes, verbs
+from .wire import Wire
+
+REQUEST_WAIT_S = 30.0
+DEADLINE_S = 10.0
+MAX_DEADLINE_S = 600.0
+ANSWER_RESERVE_S = 0.2
+
+
+def main(wire: Wire) -> int:
+    """Answer one {"do": "scan", "deadline_s": N}; 1 when no request came, 2 for another one."""
+    request = wire.read(REQUEST_WAIT_S)
+    if request is None:
+        return 1
+    if request.get("do") != "scan":
+        wire.write({"event": "error", "message": "the scan probe only knows the request scan"})
+        return 2
+    wire.write({"event": "result", "report": scan(_seconds(request.get("deadline_s")))})
+    return 0
+
+
+def _seconds(wanted: Any) -> float:
+    """The deadline asked for, if it is a number above 0 and at most 600; else 10."""
+    if isinstance(wanted, (int, float)) and 0 < wanted <= MAX_DEADLINE_S:
+        return float(wanted)
+    return DEADLINE_S
+
+
+def scan(deadline_s: float, root: str = "") -> dict[str, Any]:
+    """Read this node within `deadline_s` seconds; `root` is put before every path but the network's."""
+    deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
+    gpu_child, verbs_child = Question(gpus.ask, gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
+    host_facts = host.blank()
+    found = {
+        "hcas": deadline.read("hcas", lambda: hcas.read_hcas(root)),
+        "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root)),
+        "routes": deadline.read("routes", routes.read_routes),
+        "container": deadline.read("container", lambda: container.read_container(root)),
+    }
+    deadline.read("host", lambda: host.fill(host_facts, root))
+    said, reason = verbs_child.answer(deadline, "verbs")
+    host_facts["libibverbs"] = verbs.library_fact(said, reason)
+    hcas.with_mtus(found["hcas"], said.get("mtus", {}), said.get("mtu_reason") or said.get("absent") or reason)
+    said, reason = gpu_child.answer(deadline, "gpus")
+    found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
+    if "kind" not in found["container"]:
+        found["container"] = {"kind": found["container"], "evidence": ""}
+    return {**found, "host": host_facts, "timings_ms": deadline.timings_ms}
+
+
+class Question:
+    """A question to a driver, asked in a forked child; where there is no fork, the reason is the answer."""
+
+    def __init__(self, work: Work, limit_s: float) -> None:
+        self._child: Child | None = None
+        self._reason = ""
+        try:
+            self._child = start(work, limit_s)
+        except OSError as error:
+            self._reason = f"no process could be started: {error.strerror}"
+
+    def answer(self, deadline: Deadline, name: str) -> tuple[dict[str, Any], str]:
+        """What the child said by the end of its own limit or of the scan's, and why that may not be all."""
+        child = self._child
+        if child is None:
+            return {}, self._reason
+        return deadline.timed(name, lambda: child.finish(deadline.left()))

@@ -1,0 +1,134 @@
+"""A small rtnetlink reader: whole dumps of one kind, the attributes of a message, and their simple types.
+
+It asks the kernel only for what any user may read (links, addresses, routes) and sends nothing but dump
+requests. Names of fields and what they mean are the callers'. Layout: linux/netlink.h, linux/rtnetlink.h.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE = 18, 22, 26
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST, NLM_F_DUMP, NLM_F_DUMP_INTR = 0x1, 0x300, 0x10
+NLA_TYPE_MASK = 0x3FFF
+
+HEADER = struct.Struct("=IHHII")
+ATTRIBUTE = struct.Struct("=HH")
+
+ANSWER_TIMEOUT_S = 2.0
+BUFFER = 1 << 18
+ATTEMPTS = 5
+FAMILIES = {socket.AF_INET: "ipv4", socket.AF_INET6: "ipv6"}
+MAX_MESSAGES = 50_000
+
+
+class Message(NamedTuple):
+    """One netlink message without its header; `kind` is the RTM_ number."""
+
+    kind: int
+    flags: int
+    sequence: int
+    body: bytes
+
+
+def dump(kind: int, request_body: bytes) -> list[bytes]:
+    """The bodies of a whole dump, read again (5 times at most) while the table changes under it.
+
+    Raises OSError: the kernel's refusal, no answer within 2 s, more than 50 000 messages, or a table that
+    would not hold still.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE) as wire:
+            wire.settimeout(ANSWER_TIMEOUT_S)
+            wire.bind((0, 0))
+            flags = NLM_F_REQUEST | NLM_F_DUMP
+            wire.send(HEADER.pack(HEADER.size + len(request_body), kind, flags, attempt, 0) + request_body)
+            bodies, interrupted = collect(_packets(wire), attempt)
+        if not interrupted:
+            return bodies
+    raise OSError(f"the table kept changing while it was read ({ATTEMPTS} times)")
+
+
+def _packets(wire: socket.socket) -> Iterator[bytes]:
+    while True:
+        data, _ancillary, flags, _sender = wire.recvmsg(BUFFER)
+        if flags & socket.MSG_TRUNC:
+            raise OSError("a netlink answer larger than the buffer")
+        yield data
+
+
+def collect(packets: Iterator[bytes], sequence: int) -> tuple[list[bytes], bool]:
+    """The bodies that answer request `sequence`, and whether the kernel marked the dump as interrupted."""
+    bodies: list[bytes] = []
+    interrupted = False
+    for packet in packets:
+        for message in messages(packet):
+            if message.sequence != sequence:
+                continue
+            interrupted = interrupted or bool(message.flags & NLM_F_DUMP_INTR)
+            if message.kind in (NLMSG_ERROR, NLMSG_DONE):
+                _check(message)
+                return bodies, interrupted
+            bodies.append(message.body)
+            if len(bodies) > MAX_MESSAGES:
+                raise OSError(f"more than {MAX_MESSAGES} entries")
+    raise OSError("the answer ended early")
+
+
+def _check(message: Message) -> None:
+    """Raise the error an ERROR or DONE message carries (a negative errno in its first four bytes)."""
+    code = -struct.unpack_from("=i", message.body)[0] if len(message.body) >= 4 else 0
+    if code > 0:
+        raise OSError(code, os.strerror(code))
+
+
+def messages(packet: bytes) -> Iterator[Message]:
+    """The messages of one packet; raises ValueError where a length leads outside it."""
+    offset = 0
+    while offset < len(packet):
+        if len(packet) - offset < HEADER.size:
+            raise ValueError("a netlink message without a whole header")
+        length, kind, flags, sequence, _port = HEADER.unpack_from(packet, offset)
+        if length < HEADER.size or offset + length > len(packet):
+            raise ValueError(f"a netlink message of length {length} in {len(packet) - offset} bytes")
+        yield Message(kind, flags, sequence, packet[offset + HEADER.size : offset + length])
+        offset += _aligned(length)
+
+
+def attributes(body: bytes, offset: int = 0) -> list[tuple[int, bytes]]:
+    """The attributes of a message from `offset` on, in order; raises ValueError where a length is wrong."""
+    found = []
+    while offset < len(body):
+        if len(body) - offset < ATTRIBUTE.size:
+            raise ValueError("an attribute without a whole header")
+        length, kind = ATTRIBUTE.unpack_from(body, offset)
+        if length < ATTRIBUTE.size or offset + length > len(body):
+            raise ValueError(f"an attribute of length {length} in {len(body) - offset} bytes")
+        found.append((kind & NLA_TYPE_MASK, body[offset + ATTRIBUTE.size : offset + length]))
+        offset += _aligned(length)
+    return found
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3
+
+
+def u32(value: bytes) -> int:
+    """A 32-bit attribute; raises struct.error when it is shorter."""
+    number: int = struct.unpack_from("=I", value)[0]
+    return number
+
+
+def ip_text(value: bytes) -> str:
+    """An IPv4 or IPv6 address attribute as text; raises ValueError for any other length."""
+    return socket.inet_ntop(socket.AF_INET if len(value) == 4 else socket.AF_INET6, value)
+
+
+def string(value: bytes) -> str:
+    """A text attribute without its closing NUL."""
+    return value.split(b"\0", 1)[0].decode("utf-8", "replace")
