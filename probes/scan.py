@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import container, gpus, hcas, host, netdevs, routes, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
-from .sections import container, gpus, hcas, host, netdevs, routes, verbs
 from .wire import Wire
 
 REQUEST_WAIT_S = 30.0

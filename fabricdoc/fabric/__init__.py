@@ -1,6 +1,7 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
-Public: `scan` (nodes to a Fabric), `read_report` (a raw report to a Node), `map_cables` (adds proven links), `rails_of` (ports that belong together).
+Public: `scan` (nodes to a Fabric), `read_report` (a raw report to a Node), `map_cables` (adds proven links),
+`rails_of` (ports that belong together).
 Does not judge settings (bench, tuning) and changes nothing on a node.
 """
 

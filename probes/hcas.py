@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..facts import attempt, exists, is_unknown, linked_name, listed, load, names, read_int, read_text, unknown
+from .facts import attempt, exists, is_unknown, linked_name, listed, load, names, read_int, read_text, unknown
 from .gids import read_gids
 from .netdevs import pci_of
 

@@ -11,8 +11,8 @@ import ctypes
 import os
 from typing import Any
 
-from ..child import Say
-from ..facts import unknown
+from .child import Say
+from .facts import unknown
 
 LIBRARY = "libibverbs.so.1"
 NOT_LOADED = f"{LIBRARY} can't be loaded"

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..deadline import TIME_LIMIT
-from ..facts import attempt, clean, exists, listed, load, names, read_text, unknown
+from .deadline import TIME_LIMIT
+from .facts import attempt, clean, exists, listed, load, names, read_text, unknown
 
 ALLOWED = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET", "CUDA_VISIBLE_DEVICES")
 SECRET = re.compile(r"TOKEN|KEY|SECRET")

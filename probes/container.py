@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..facts import exists, is_unknown, read_text, unknown
+from .facts import exists, is_unknown, read_text, unknown
 
 OVERLAY = "the root file system is an overlay, but no known runtime left its mark"
 NAMED = {"docker": "docker", "podman": "podman", "lxc": "lxc", "lxc-libvirt": "lxc"}

@@ -11,8 +11,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from ..child import Say
-from ..facts import clean, load, names, unknown
+from .child import Say
+from .facts import clean, load, names, unknown
 
 LIBRARY = "libnvidia-ml.so.1"
 LIMIT_S = 4.0

@@ -12,7 +12,7 @@ import re
 import struct
 from typing import Any
 
-from ..facts import attempt, exists, linked_name, load, read_int, unknown
+from .facts import attempt, exists, linked_name, load, read_int, unknown
 from .netlink import FAMILIES, RTM_GETADDR, RTM_GETLINK, attributes, dump, ip_text, string, u32
 
 IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU, IFLA_MASTER = 1, 3, 4, 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from ..facts import load, names, read_text, unknown
+from .facts import load, names, read_text, unknown
 
 ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
 MAPPED = bytes(10) + b"\xff\xff"
