@@ -1,0 +1,232 @@
+"""The one process of ours on a node while a bench runs: loads torch once, forks that node's ranks launch by launch.
+
+Speaks JSON lines over the wire: in hello, launch, join, stop; out hello, store, phase, cell, rank_done, launch_done.
+It never touches CUDA and never measures; every launch has a deadline it enforces; when its stdin ends it kills every
+rank and exits 0. Words it does not know are a fault of the controller and end it with status 2.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .forking import fork_rank
+from .ranks import RankProcess
+from .torch_facts import TorchFacts, count_gpus, load_torch
+from .wire import Wire
+from .worker import Task, run_rank
+
+BACKENDS = ("gloo", "nccl")
+_TICK_S = 0.1
+_GOODBYE_S = 1.5
+_WORST_FIRST = (("failed", ("failed", "died", "garbage")), ("timeout", ("timeout",)), ("stopped", ("stopped",)))
+
+
+class Launch:
+    """One launch on this node: its ranks that live, what became of the others, and when it must be over."""
+
+    def __init__(self, number: int, deadline_s: float) -> None:
+        self.number = number
+        self.deadline_s = deadline_s
+        self.started_s = time.monotonic()
+        self.ranks: list[RankProcess] = []
+        self.statuses: list[str] = []
+
+    def overdue(self) -> bool:
+        """Whether its deadline has passed."""
+        return time.monotonic() >= self.started_s + self.deadline_s
+
+    def status(self) -> str:
+        """ok, or the worst of what became of its ranks: failed (also died, garbage), timeout, stopped."""
+        for name, kinds in _WORST_FIRST:
+            if any(status in kinds for status in self.statuses):
+                return name
+        return "ok"
+
+
+class Agent:
+    """The loop over the wire, the ranks' pipes and SIGCHLD."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._facts: TorchFacts | None = None
+        self._launches: dict[int, Launch] = {}
+        self._unkillable: list[int] = []
+        self._child_fd = _wake_on_child()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(wire.fileno(), selectors.EVENT_READ)
+        self._selector.register(self._child_fd, selectors.EVENT_READ)
+
+    def run(self) -> int:
+        """Serve until stdin ends (0) or the controller says what is no request (2); no rank outlives it."""
+        try:
+            while not self._wire.closed:
+                self._turn()
+        except ValueError as problem:
+            sys.stderr.write(f"agent: {problem}\n")
+            return 2
+        finally:
+            self._end_all()
+        return 0
+
+    def _turn(self) -> None:
+        for key, _ in self._selector.select(_TICK_S if self._launches else None):
+            if key.fd == self._wire.fileno():
+                for message in self._wire.pump():
+                    self._obey(message)
+            elif key.fd == self._child_fd:
+                os.read(self._child_fd, 4096)
+            else:
+                self._hear(*key.data)
+        for launch in list(self._launches.values()):
+            self._look_after(launch)
+        self._unkillable = [pid for pid in self._unkillable if os.waitpid(pid, os.WNOHANG)[0] == 0]
+
+    def _obey(self, message: Any) -> None:
+        verbs = {"hello": self._hello, "launch": self._launch, "join": self._join, "stop": self._stop}
+        verb = verbs.get(str(message.get("do"))) if isinstance(message, dict) else None
+        if verb is None:
+            raise ValueError(f"no such request: {str(message)[:200]}")
+        try:
+            verb(message)
+        except (KeyError, TypeError) as problem:
+            raise ValueError(f"request {message['do']} lacks or misuses {problem}") from problem
+
+    def _torch(self) -> TorchFacts:
+        if self._facts is None:
+            self._facts = load_torch()
+        return self._facts
+
+    def _hello(self, message: Mapping[str, Any]) -> None:
+        facts = self._torch().as_fields()
+        about = {"pid": os.getpid(), "python": platform.python_version(), "hostname": socket.gethostname()}
+        self._wire.write({"event": "hello", **about, **facts, "gpus": count_gpus()})
+
+    def _launch(self, message: Mapping[str, Any]) -> None:
+        number = int(message["number"])
+        if number in self._launches:
+            raise ValueError(f"launch {number} is running already")
+        launch = self._launches[number] = Launch(number, float(message["deadline_s"]))
+        refusal = self._refusal(message["backend"])
+        for place in message["ranks"]:
+            problem = refusal or self._start(launch, message, place)
+            if problem:
+                self._report(launch, unstarted(int(place["rank"]), problem))
+
+    def _refusal(self, backend: str) -> str:
+        facts = self._torch()
+        if facts.torch is None:
+            return f"no torch here: {facts.torch_error}"
+        if backend not in BACKENDS or backend not in facts.backends:
+            return f"torch {facts.torch} has no backend {backend!r}, only {', '.join(facts.backends) or 'none'}"
+        return ""
+
+    def _start(self, launch: Launch, message: Mapping[str, Any], place: Mapping[str, Any]) -> str:
+        """Fork one rank; the reason if the kernel refuses."""
+        task = Task(
+            number=launch.number,
+            backend=message["backend"],
+            world=int(message["world"]),
+            rank=int(place["rank"]),
+            local_rank=int(place["local_rank"]),
+            deadline_s=launch.deadline_s,
+            started_s=launch.started_s,
+            work=message["work"],
+        )
+        try:
+            forked = fork_rank(partial(run_rank, task), message.get("env", {}), message.get("unset", []))
+        except OSError as problem:
+            return f"could not fork rank {task.rank}: {problem.strerror}"
+        rank = RankProcess(task.rank, forked, launch.started_s)
+        launch.ranks.append(rank)
+        self._selector.register(rank.events_fd, selectors.EVENT_READ, (launch, rank))
+        return ""
+
+    def _join(self, message: Mapping[str, Any]) -> None:
+        """Pass on where the store is; a launch that is over needs it no more."""
+        launch = self._launches.get(int(message["number"]))
+        for rank in launch.ranks if launch else ():
+            rank.tell({"address": str(message["address"]), "port": int(message["port"])})
+
+    def _stop(self, message: Mapping[str, Any]) -> None:
+        launch = self._launches.get(int(message["number"]))
+        for rank in launch.ranks if launch else ():
+            rank.end_as("stopped", f"rank {rank.rank} was stopped in phase {rank.phase}")
+
+    def _hear(self, launch: Launch, rank: RankProcess) -> None:
+        events, more = rank.read()
+        if not more:
+            self._selector.unregister(rank.events_fd)
+        self._forward(launch, events)
+
+    def _forward(self, launch: Launch, events: Sequence[Mapping[str, Any]]) -> None:
+        for event in events:
+            extra = {key: value for key, value in event.items() if not (event["event"] == "store" and key == "rank")}
+            self._wire.write({**extra, "number": launch.number})
+
+    def _look_after(self, launch: Launch) -> None:
+        for rank in list(launch.ranks):
+            if launch.overdue():
+                rank.expire(launch.deadline_s)
+            rank.tick()
+            self._forward(launch, rank.reap() or [])
+            if rank.status:
+                self._finish(launch, rank)
+        if not launch.ranks:
+            del self._launches[launch.number]
+            self._wire.write({"event": "launch_done", "number": launch.number, "status": launch.status()})
+
+    def _finish(self, launch: Launch, rank: RankProcess) -> None:
+        if rank.events_fd in self._selector.get_map():
+            self._selector.unregister(rank.events_fd)
+        if not rank.reaped:
+            self._unkillable.append(rank.pid)
+        launch.ranks.remove(rank)
+        self._report(launch, rank.report())
+        rank.close()
+
+    def _report(self, launch: Launch, report: Mapping[str, Any]) -> None:
+        launch.statuses.append(report["status"])
+        self._wire.write({**report, "number": launch.number})
+
+    def _end_all(self) -> None:
+        """Kill every rank and collect what ends within 1.5 s; the kernel kills the rest when we are gone."""
+        ranks = [rank for launch in self._launches.values() for rank in launch.ranks]
+        for rank in ranks:
+            rank.end_as("stopped", "the controller has gone")
+        self._selector.unregister(self._wire.fileno())
+        end = time.monotonic() + _GOODBYE_S
+        while any(not rank.reaped for rank in ranks) and time.monotonic() < end:
+            self._selector.select(_TICK_S)
+            for rank in ranks:
+                rank.reap()
+
+
+def unstarted(rank: int, reason: str) -> dict[str, Any]:
+    """The `rank_done` of a rank that never was a process."""
+    ending = {"status": "failed", "phase": "fork", "reason": reason, "log": "", "timings_s": {}}
+    return {"event": "rank_done", "rank": rank, **ending}
+
+
+def _wake_on_child() -> int:
+    """A descriptor that becomes readable when a child ends (works on kernels without pidfd)."""
+    read_fd, write_fd = os.pipe()
+    os.set_blocking(read_fd, False)
+    os.set_blocking(write_fd, False)
+    signal.set_wakeup_fd(write_fd, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    return read_fd
+
+
+def main(wire: Wire) -> int:
+    """Run the agent on this wire. Ctrl-C in the controller's terminal is the controller's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return Agent(wire).run()

@@ -1,0 +1,60 @@
+"""What a worker may say to its agent, and nothing else: each line checked before a word of it is passed on.
+
+A worker runs NCCL, plugins and whatever a candidate preloads; its pipe is untrusted. No state, no reading here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+PHASES = ("init", "connect", "check", "measure", "done")
+
+
+def parse_event(line: bytes) -> dict[str, Any]:
+    """One line of a worker with exactly the fields of its event; ValueError says what is wrong with it."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(f"no JSON: {line[:80]!r}") from problem
+    name = message.get("event") if isinstance(message, dict) else None
+    fields = _EVENTS.get(name) if isinstance(name, str) else None
+    if fields is None:
+        raise ValueError(f"no such event: {line[:80]!r}")
+    for field, fits in fields.items():
+        if not fits(message.get(field)):
+            raise ValueError(f"{field} of {name} is {str(message.get(field))[:80]!r}")
+    return {"event": name, **{field: message[field] for field in fields}}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "store": {"port": _is_count},
+    "phase": {"phase": lambda value: value in PHASES, "at_s": _is_number},
+    "cell": {
+        "view": _is_text,
+        "op": _is_text,
+        "size": _is_count,
+        "dtype": _is_text,
+        "samples": lambda value: isinstance(value, list) and all(_is_number(sample) for sample in value),
+        "correct": lambda value: isinstance(value, bool),
+    },
+    "end": {
+        "status": lambda value: value in ("ok", "failed"),
+        "reason": _is_text,
+        "timings_s": lambda value: isinstance(value, dict) and all(_is_number(spent) for spent in value.values()),
+    },
+}
