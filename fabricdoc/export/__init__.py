@@ -1,1 +1,11 @@
-"""placeholder"""
+"""Writers of a preset's variables, one per kind of reader, and the choice of the node they are for.
+
+Public: `render`, `choose_node`, `FORMATS`. Nothing here measures, judges or touches a node; a value that a
+reader would change is refused with the reason, never quoted into something else.
+"""
+
+from fabricdoc.export.choose import choose_node
+from fabricdoc.export.render import render
+from fabricdoc.export.rules import FORMATS, Format
+
+__all__ = ["FORMATS", "Format", "choose_node", "render"]

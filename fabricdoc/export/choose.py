@@ -1,0 +1,73 @@
+"""Whose variables to write: the node that was asked for, this machine's, or the common set.
+
+Never one node's HCA list for all: when values differ per node and none of them is this machine, the answer
+is a UsageError with the commands to choose from. Knows documents only; who "this machine" is comes from the
+caller.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.preset import NodePreset, Preset
+
+
+def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str = "fabricdoc export-env") -> NodePreset:
+    """The node of the preset to write for.
+
+    `wanted` names it; None means this machine's (by `hostname`), else any node when all have the same lines.
+    `command` is what the fix lines begin with. UsageError when there is no such node or no single answer.
+    """
+    if not preset.nodes:
+        raise UsageError(f"preset {preset.name} has no node", fix="fabricdoc bench", id="preset-without-nodes")
+    if wanted is not None:
+        return _named(preset, wanted)
+    here = _this_machine(preset, hostname)
+    if here is not None:
+        return here
+    if all(settings(node) == settings(preset.nodes[0]) for node in preset.nodes):
+        return preset.nodes[0]
+    choices = "  or  ".join(f"{command} --node {shlex.quote(node.name)}" for node in preset.nodes)
+    raise UsageError(
+        f"the values of preset {preset.name} differ per node, and this machine ({hostname}) is none of them",
+        fix=choices,
+        id="node-needed",
+    )
+
+
+def _named(preset: Preset, wanted: str) -> NodePreset:
+    names = [node.name for node in preset.nodes]
+    if wanted in names:
+        return preset.nodes[names.index(wanted)]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(
+        f"preset {preset.name} has no node {wanted!r}", fix=f"{hint}nodes: {', '.join(names)}", id="no-such-node"
+    )
+
+
+def _this_machine(preset: Preset, hostname: str) -> NodePreset | None:
+    """The one node that is this machine, or None when none or several could be (lab nodes share a hostname)."""
+    matches = [node for node in preset.nodes if _is_here(preset, node, hostname)]
+    if len(matches) > 1:
+        matches = [node for node in matches if node.target == "local"]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _is_here(preset: Preset, node: NodePreset, hostname: str) -> bool:
+    """By the hostname the fingerprint recorded; where that is unknown, by the target `local` or the node's name.
+
+    A recorded hostname beats `local`: a preset made on another machine calls that machine local.
+    """
+    for printed in preset.fingerprint.nodes:
+        if printed.name == node.name and not isinstance(printed.hostname, Unknown):
+            return printed.hostname == hostname
+    return node.target == "local" or node.name == hostname
+
+
+def settings(node: NodePreset) -> list[tuple[str, str]]:
+    """The (name, value) pairs of a node, in order: what two nodes must share to be written as one."""
+    return [(line.name, line.value) for line in node.lines]
