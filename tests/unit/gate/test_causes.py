@@ -1,0 +1,181 @@
+"""One finding per cause, the cause before its consequences, the fix ready to paste."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from fabricdoc.gate import judge_gate
+from fabricdoc.gate.causes import bench_command
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.preset import NodePreset, Preset
+
+pytestmark = pytest.mark.unit
+
+A0, A1, B0, B1 = "alpha/enp1s0f0np0", "alpha/enp1s0f1np1", "beta/enp1s0f0np0", "beta/enp1s0f1np1"
+BENCH = "fabricdoc bench --nodes alpha=user@alpha,beta=user@beta --profile tiny"
+
+
+def test_the_bench_command_is_quoted(preset: Preset) -> None:
+    assert bench_command(preset) == BENCH
+    odd = preset.model_copy(update={"nodes": (NodePreset(name="a b", target="a b;rm"),), "profile": ""})
+    assert shlex.split(bench_command(odd)) == ["fabricdoc", "bench", "--nodes", "a b=a b;rm"]
+    plain = preset.model_copy(update={"nodes": (NodePreset(name="local", target="local"),)})
+    assert bench_command(plain) == "fabricdoc bench --nodes local --profile tiny"
+
+
+def test_a_pulled_cable_is_one_finding_for_both_ends(preset: Preset, fabric: Fabric, change: Any) -> None:
+    no_speed = Unknown(unknown="Invalid argument")
+    dark = change.port(fabric, A0, carrier=False, speed_mbps=no_speed)
+    dark = change.port(dark, B1, carrier=False, speed_mbps=no_speed)
+    dark = dark.model_copy(update={"links": (change.link(A1, B0),)})
+    gate = judge_gate(preset, dark)
+    assert [finding.id for finding in gate.findings] == ["gate-port-no-carrier"]
+    only = gate.findings[0]
+    assert only.subject == f"{A0}, {B1}"
+    assert gate.reason == f"{A0} and {B1} lost their carrier: no signal, or a port set down"
+    assert f"check the cable between {A0} and {B1}" in only.fix[0]
+    assert only.fix[1:] == (
+        "sudo ip link set dev enp1s0f0np0 up  # on alpha",
+        "sudo ip link set dev enp1s0f1np1 up  # on beta",
+    )
+    assert len([check for check in gate.checks if check.outcome != "ok"]) == 6
+
+
+def test_a_one_sided_loss_of_carrier(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(
+        preset, change.port(fabric, A0, carrier=False).model_copy(update={"links": (change.link(A1, B0),)})
+    )
+    assert [finding.id for finding in gate.findings] == ["gate-port-no-carrier"]
+    assert gate.reason.startswith(f"{A0} lost its carrier")
+
+
+def test_straight_cables_instead_of_crossed_are_one_finding(preset: Preset, fabric: Fabric, change: Any) -> None:
+    straight = fabric.model_copy(update={"links": (change.link(A0, B0), change.link(A1, B1))})
+    gate = judge_gate(preset, straight)
+    assert [finding.id for finding in gate.findings] == ["gate-cabling-changed"]
+    only = gate.findings[0]
+    assert f"{A0} now meets {B0}, was {B1}" in only.cause
+    assert only.fix == (
+        f"either put the cable back: {A0} to {B1}",
+        f"either put the cable back: {A1} to {B0}",
+        "or measure this cabling:",
+        BENCH,
+    )
+
+
+def test_a_moved_cable_explains_the_port_left_alone(preset: Preset, fabric: Fabric, change: Any) -> None:
+    moved = fabric.model_copy(update={"links": (change.link(A0, "gamma/eth7"), change.link(A1, B0))})
+    gate = judge_gate(preset, moved)
+    assert [finding.id for finding in gate.findings] == ["gate-cabling-changed"]
+    assert f"{A0} now meets gamma/eth7, was {B1}" in gate.reason
+
+
+def test_silence_with_carrier_is_one_finding_for_the_link(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(preset, fabric.model_copy(update={"links": (change.link(A0, B1),)}))
+    assert [finding.id for finding in gate.findings] == ["gate-link-silent"]
+    assert gate.reason == f"no frame crosses between {A1} and {B0} although both have carrier"
+
+
+def test_a_one_way_link_is_said(preset: Preset, fabric: Fabric, change: Any) -> None:
+    one_way = fabric.model_copy(update={"links": (change.link(A0, B1, "one-way"), change.link(A1, B0))})
+    gate = judge_gate(preset, one_way)
+    assert [finding.id for finding in gate.findings] == ["gate-link-silent"]
+    assert "one way only" in gate.reason
+
+
+def test_a_segment_that_still_holds_the_peer_is_fit(preset: Preset, fabric: Fabric, change: Any) -> None:
+    links = (change.link(A0, B1, "segment"), change.link(A0, "gamma/x", "segment"), change.link(A1, B0))
+    assert judge_gate(preset, fabric.model_copy(update={"links": links})).answer == "fit"
+
+
+def test_another_machine_explains_its_macs(preset: Preset, fabric: Fabric, change: Any) -> None:
+    other = change.host(fabric, "beta", hostname="spark-9")
+    for place in (B0, B1):
+        other = change.port(other, place, mac=f"02:aa:00:00:00:0{place[-1]}")
+    gate = judge_gate(preset, other)
+    assert [finding.id for finding in gate.findings] == ["gate-node-changed"]
+    assert "is another machine" in gate.reason
+    assert "spark-9" in gate.reason
+    named = judge_gate(preset, change.host(fabric, "beta", hostname="spark-9"))
+    assert "has another hostname" in named.reason
+
+
+def test_a_missing_port_says_where_its_mac_went(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(preset, change.port(fabric, A0, name="enp9s0").model_copy(update={"links": ()}))
+    first = gate.findings[0]
+    assert first.id == "gate-port-missing"
+    assert "its MAC is now on enp9s0" in first.cause
+    assert first.fix[-1] == BENCH
+    told = [check.id for check in gate.checks if check.node == "alpha" and check.subject.startswith("enp1s0f0np0")]
+    assert told == ["port"]
+
+
+def test_an_mtu_change_on_several_ports_is_one_finding_with_each_command(
+    preset: Preset, fabric: Fabric, change: Any
+) -> None:
+    small = change.port(change.port(fabric, A0, mtu=1500), B1, mtu=1500)
+    gate = judge_gate(preset, small)
+    assert [finding.id for finding in gate.findings] == ["gate-mtu-changed"]
+    assert gate.findings[0].fix == (
+        "sudo ip link set dev enp1s0f0np0 mtu 9000  # on alpha",
+        "sudo ip link set dev enp1s0f1np1 mtu 9000  # on beta",
+    )
+
+
+def test_a_lost_address_is_put_back_with_its_prefix(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(preset, change.port(fabric, A0, addresses=()))
+    assert gate.findings[0].fix == ("sudo ip address add 10.77.0.1/24 dev enp1s0f0np0  # on alpha",)
+
+
+def test_a_renamed_rdma_device(preset: Preset, fabric: Fabric, change: Any) -> None:
+    hcas = fabric.nodes[0].hcas
+    assert not isinstance(hcas, Unknown)
+    gate = judge_gate(
+        preset, change.node(fabric, "alpha", hcas=(hcas[0].model_copy(update={"name": "mlx5_0"}), hcas[1]))
+    )
+    assert [finding.id for finding in gate.findings] == ["gate-rdma-device-changed"]
+    assert "rocep1s0f0" in gate.reason
+    assert "mlx5_0" in gate.reason
+
+
+def test_software_of_both_nodes_is_one_finding(preset: Preset, fabric: Fabric, change: Any) -> None:
+    new = change.host(change.host(fabric, "alpha", kernel="6.14"), "beta", kernel="6.14", torch="2.14.0")
+    gate = judge_gate(preset, new)
+    assert [finding.id for finding in gate.findings] == ["gate-software-changed"]
+    assert gate.findings[0].fix[-1] == BENCH
+    assert len(gate.findings[0].evidence) == 3
+
+
+def test_gpus_gone(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(preset, change.node(fabric, "alpha", gpus=()))
+    assert [finding.id for finding in gate.findings] == ["gate-gpus-changed"]
+    assert "alpha had 1 x NVIDIA GB10 when measured and has none" in gate.reason
+
+
+def test_the_cause_comes_before_what_only_differs(preset: Preset, fabric: Fabric, change: Any) -> None:
+    many = change.host(fabric, "alpha", kernel="6.14")
+    many = change.port(change.port(many, A0, carrier=False), A1, mtu=1500)
+    many = many.model_copy(update={"links": (change.link(A1, B0),)})
+    gate = judge_gate(preset, many)
+    ids = [finding.id for finding in gate.findings]
+    assert ids == ["gate-port-no-carrier", "gate-mtu-changed", "gate-software-changed"]
+    assert gate.reason.endswith("(and 2 more)")
+
+
+def test_unread_facts_are_grouped_by_reason(preset: Preset, fabric: Fabric, change: Any) -> None:
+    deaf = Unknown(unknown="time limit")
+    gate = judge_gate(preset, change.host(fabric, "beta", kernel=deaf, torch=deaf))
+    assert len(gate.findings) == 1
+    assert gate.findings[0].cause == "beta kernel, beta torch: can't be read now: time limit"
+    assert gate.findings[0].fix[-1] == "fabricdoc scan --nodes beta"
+
+
+def test_gpus_that_were_never_recorded(preset: Preset, fabric: Fabric, change: Any) -> None:
+    gate = judge_gate(change.printed(preset, "alpha", gpus=()), fabric)
+    assert gate.answer == "could-not-tell"
+    assert "none were recorded when measured: now 1 x NVIDIA GB10" in gate.reason
+    assert gate.findings[0].fix[-1] == BENCH

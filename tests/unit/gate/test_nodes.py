@@ -1,0 +1,64 @@
+"""Facts of a node as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.gate.nodes import fact_comparisons, node_comparison, same_version
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, FailedNode
+from fabricdoc.model.preset import Preset
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "same"),
+    [
+        ("2.13.0+cu130", "2.13.0", True),
+        ("2.13.0", "2.13.0+cpu", True),
+        ("2.13.0+cu130", "2.13.0+cpu", False),
+        ("2.13.0", "2.13.1", False),
+        ("2.13.0+cu130", "2.13.1+cu130", False),
+    ],
+)
+def test_torch_versions_with_and_without_the_local_part(then: str, now: str, same: bool) -> None:
+    assert same_version(then, now) is same
+
+
+def test_failed_and_unasked_nodes_are_told_apart(fabric: Fabric) -> None:
+    nodes = {node.name: node for node in fabric.nodes}
+    failed = {"gamma": FailedNode(name="gamma", target="gamma", id="ssh", message="no route")}
+    assert node_comparison("alpha", nodes, failed).outcome == "ok"
+    assert node_comparison("gamma", nodes, failed).seen == "unknown: no route"
+    assert "not among" in node_comparison("delta", nodes, failed).seen
+
+
+def gpus_of(preset: Preset, fabric: Fabric) -> tuple[str, str, str]:
+    found = {one.id: one for one in fact_comparisons(preset.fingerprint.nodes[0], fabric.nodes[0])}["gpus"]
+    return found.outcome, found.expected, found.seen
+
+
+def test_gpus_by_name_or_uuid_in_any_order(preset: Preset, fabric: Fabric, change: Any) -> None:
+    assert gpus_of(preset, fabric) == ("ok", "1 x NVIDIA GB10", "1 x NVIDIA GB10")
+    gpus = fabric.nodes[0].gpus
+    assert not isinstance(gpus, Unknown)
+    second = gpus[0].model_copy(update={"uuid": "GPU-2", "index": 1})
+    two = change.node(fabric, "alpha", gpus=(second, gpus[0]))
+    assert gpus_of(preset, two)[0] == "differs"
+    by_uuid = change.printed(preset, "alpha", gpus=("GPU-alpha", "GPU-2"))
+    assert gpus_of(by_uuid, two)[0] == "ok"
+    assert gpus_of(by_uuid, fabric)[0] == "differs"
+
+
+def test_unread_gpus(preset: Preset, fabric: Fabric, change: Any) -> None:
+    deaf = Unknown(unknown="libnvidia-ml.so.1 is not there")
+    unread = change.node(fabric, "alpha", gpus=deaf)
+    assert gpus_of(preset, unread)[0] == "unknown"
+    assert gpus_of(change.printed(preset, "alpha", gpus=()), unread)[0] == "ok"
+    gpus = fabric.nodes[0].gpus
+    assert not isinstance(gpus, Unknown)
+    nameless = change.node(fabric, "alpha", gpus=(gpus[0].model_copy(update={"name": deaf}),))
+    assert gpus_of(preset, nameless)[0] == "unknown"
