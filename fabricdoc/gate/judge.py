@@ -13,7 +13,7 @@ from fabricdoc.errors import ExitStatus
 from fabricdoc.gate.causes import bench_command, find_causes
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.nodes import fact_comparisons, node_comparison
-from fabricdoc.gate.ports import peer_comparisons, port_comparisons
+from fabricdoc.gate.ports import peer_comparisons, port_comparisons, unlistened
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Gate
@@ -47,13 +47,13 @@ def _comparisons(preset: Preset, fabric: Fabric) -> list[Compared]:
     nodes = {node.name: node for node in fabric.nodes}
     failed = {node.name: node for node in fabric.failed}
     prints = preset.fingerprint.nodes
-    unread = frozenset(printed.name for printed in prints if printed.name not in nodes)
+    deaf = unlistened(fabric, [printed.name for printed in prints if printed.name not in nodes])
     found = [node_comparison(printed.name, nodes, failed) for printed in prints]
     for printed in prints:
         if printed.name in nodes:
             found += fact_comparisons(printed, nodes[printed.name])
             found += port_comparisons(printed, nodes[printed.name])
-            found += peer_comparisons(printed, fabric, unread)
+            found += peer_comparisons(printed, fabric, deaf)
     gone = {one.place for one in found if one.id == "port" and one.outcome != "ok"}
     return [one for one in found if one.id != "peer" or one.place not in gone]
 

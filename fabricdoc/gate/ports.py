@@ -7,7 +7,7 @@ comparison of that port: its other facts would only repeat the cause.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fabricdoc.gate.compared import Compared, Outcome, compare
@@ -106,16 +106,26 @@ def meetings(links: tuple[Link, ...]) -> dict[str, list[Meeting]]:
     return found
 
 
-def peer_comparisons(printed: NodePrint, fabric: Fabric, unread: frozenset[str]) -> list[Compared]:
-    """Whether each port still meets the port it met; `unread` holds the nodes that gave no answer."""
+def unlistened(fabric: Fabric, unread: Iterable[str]) -> dict[str, str]:
+    """Places that could not be listened on, with the reason: nodes that gave no answer, ports that were not opened.
+
+    The cable map reports an unopened port as a finding `port-not-probed` whose subject is "node/netdev".
+    """
+    refused = [finding for finding in fabric.findings if finding.id == "port-not-probed"]
+    ports = {one.subject: one.evidence[0].text if one.evidence else one.cause for one in refused}
+    return ports | {node: f"{node} could not be read" for node in unread}
+
+
+def peer_comparisons(printed: NodePrint, fabric: Fabric, deaf: Mapping[str, str]) -> list[Compared]:
+    """Whether each port still meets the port it met; `deaf` is what `unlistened` gave."""
     if isinstance(fabric.links, Unknown):
         seen = f"unknown: {fabric.links.unknown}"
         return [_peer(printed.name, port, seen, "unknown") for port in printed.ports if port.peer]
     met = meetings(fabric.links)
-    return [_met(printed.name, port, met, unread) for port in printed.ports if port.peer]
+    return [_met(printed.name, port, met, deaf) for port in printed.ports if port.peer]
 
 
-def _met(node: str, port: PortPrint, met: Mapping[str, list[Meeting]], unread: frozenset[str]) -> Compared:
+def _met(node: str, port: PortPrint, met: Mapping[str, list[Meeting]], deaf: Mapping[str, str]) -> Compared:
     here = met.get(f"{node}/{port.netdev}", [])
     for meeting in here:
         if meeting.peer == port.peer:
@@ -124,8 +134,9 @@ def _met(node: str, port: PortPrint, met: Mapping[str, list[Meeting]], unread: f
             return _peer(node, port, f"{port.peer}, one way", "differs", ONE_WAY)
     if here:
         return _peer(node, port, ", ".join(meeting.peer for meeting in here), "differs")
-    if port.peer.partition("/")[0] in unread:
-        return _peer(node, port, f"unknown: {port.peer.partition('/')[0]} could not be read", "unknown")
+    for place in (port.peer.partition("/")[0], f"{node}/{port.netdev}", port.peer):
+        if place in deaf:
+            return _peer(node, port, f"unknown: {deaf[place]}", "unknown")
     return _peer(node, port, NOBODY, "differs")
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from fabricdoc.gate.compared import Compared
-from fabricdoc.gate.ports import meetings, peer_comparisons, port_comparisons
+from fabricdoc.gate.ports import meetings, peer_comparisons, port_comparisons, unlistened
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.model.preset import Preset
 
 pytestmark = pytest.mark.unit
@@ -85,5 +86,18 @@ def test_meetings_are_told_from_both_ends(fabric: Fabric, change: Any) -> None:
 
 def test_a_port_without_recorded_peer_is_not_asked_for_one(preset: Preset, fabric: Fabric, change: Any) -> None:
     silent = with_port(preset, change, peer="")
-    got = peer_comparisons(silent.fingerprint.nodes[0], fabric, frozenset())
+    got = peer_comparisons(silent.fingerprint.nodes[0], fabric, {})
     assert [one.place for one in got] == ["alpha/enp1s0f1np1"]
+
+
+def test_a_port_that_could_not_be_opened_is_unknown_not_silent(preset: Preset, fabric: Fabric) -> None:
+    refused = Finding(
+        id="port-not-probed", severity="info", subject=B1, evidence=(Evidence(file="beta", text="no CAP_NET_RAW"),)
+    )
+    half = fabric.model_copy(update={"links": (), "findings": (refused,)})
+    got = peer_comparisons(preset.fingerprint.nodes[0], half, unlistened(half, []))
+    assert [(one.outcome, one.seen) for one in got] == [
+        ("unknown", "unknown: no CAP_NET_RAW"),
+        ("differs", "nobody heard"),
+    ]
+    assert unlistened(half, ["gamma"])["gamma"] == "gamma could not be read"
