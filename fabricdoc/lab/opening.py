@@ -63,6 +63,15 @@ def _node(fields: dict[str, Any]) -> LabNode:
     )
 
 
+def _parse(line: bytes) -> dict[str, Any]:
+    """A holder's line as a message; anything else it wrote is quoted in the ToolError."""
+    with suppress(ValueError):
+        answer = json.loads(line)
+        if isinstance(answer, dict):
+            return answer
+    raise lab_error("lab-failed", f"the lab's holder said: {line[:200].decode(errors='replace').strip()}")
+
+
 class HolderProcess:
     """A started holder; ended at the end of the `with` block (a `keep` lets a standing one live on)."""
 
@@ -103,7 +112,7 @@ class HolderProcess:
         line = self._read_line(BRING_UP_S)
         if not line:
             raise lab_error("lab-failed", f"the lab's holder ended: {self._last_words()}")
-        answer: dict[str, Any] = json.loads(line)
+        answer = _parse(line)
         if "error" in answer:
             raise lab_error(**answer["error"])
         return answer

@@ -1,4 +1,4 @@
-"""A lab to test in (`lab`), ways into its nodes (`enter`, `inside`, `start_inside`), proof of ends (`watch`, `pauses`)."""
+"""A lab to test in (`lab`), ways into its nodes (`enter`, `inside`, `start_inside`), proof of ends (`watch`)."""
 
 from __future__ import annotations
 
