@@ -1,0 +1,54 @@
+"""The catalogue of variables that NCCL, and torch around it, read (presets/nccl/variables.csv).
+
+Defaults, accepted values and versions come from NCCL's public source, compared release by release; torch's
+gloo rows from the names in torch's own library. It says what a variable is, not whether to set it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+_ANSWERS: Mapping[str, bool | None] = {"yes": True, "no": False, "unknown": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable. `default`, `accepted` and `since` are text as people read it ("-2 (4194304)", "<=2.3.5").
+
+    `since` is the first NCCL release that reads it, "" where that is not an NCCL matter. `status` is
+    documented, undocumented, deprecated or removed. `per_rank_may_differ` is None where nobody knows.
+    """
+
+    name: str
+    kind: str
+    default: str
+    accepted: str
+    since: str
+    status: str
+    area: str
+    per_rank_may_differ: bool | None
+    effect: str
+
+
+def _variable(row: dict[str, str]) -> Variable:
+    differ = _ANSWERS[row.pop("per_rank_may_differ")]
+    return Variable(per_rank_may_differ=differ, **row)
+
+
+@cache
+def catalogue() -> Mapping[str, Variable]:
+    """All variables by name, read once; the mapping can't be changed."""
+    text = files("fabricdoc.presets").joinpath("nccl", "variables.csv").read_text(encoding="utf-8")
+    variables = [_variable(row) for row in csv.DictReader(text.splitlines())]
+    return MappingProxyType({variable.name: variable for variable in variables})
+
+
+def nearest(name: str, count: int = 3) -> tuple[str, ...]:
+    """Up to `count` names of the catalogue that look like `name`, nearest first; () when none does."""
+    return tuple(get_close_matches(name[:128].upper(), catalogue(), n=count, cutoff=0.75))

@@ -1,0 +1,151 @@
+"""The reader: prefixes and colours away, every line counted once, constant memory, and no text can break it."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricdoc.nccl.reader import MAX_LINE, LogReader, clean, read_events
+
+pytestmark = pytest.mark.unit
+
+LOGS = Path(__file__).parents[2] / "fixtures" / "nccl_logs"
+CHOICE = "n1:77:77 [0] NCCL INFO AllReduce: {} Bytes -> Algo RING proto LL channel{{Lo..Hi}}={{0..1}}\n"
+NETWORK = "n1:77:77 [0] NCCL INFO Using network IB"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "",
+        "[1,0]<stdout>:",
+        "0: ",
+        "node-01: ",
+        "worker-1  | ",
+        "(RayWorkerWrapper pid=123, ip=10.0.0.1) ",
+        "[2026-11-29 15:12:36] ",
+        "\x1b[36m(pid 7)\x1b[0m ",
+    ],
+)
+def test_what_a_launcher_puts_in_front_is_no_part_of_the_event(front: str) -> None:
+    (event,) = read_events(front + NETWORK + "\r\n")
+    assert (event.name, dict(event.groups), event.level, event.line) == ("net.used", {"net": "IB"}, "INFO", 1)
+
+
+def test_colour_codes_and_line_ends_go() -> None:
+    assert clean("\x1b[1;31mred\x1b[0m \x1b]0;title\x07text\r\n") == "red text"
+    assert len(clean("x" * 100_000)) == MAX_LINE
+
+
+def test_a_warning_is_an_event_and_what_it_says_another() -> None:
+    line = "[2026-11-29 15:06:18] n1:5:5 [0] plugin/net.cc:379 NCCL WARN Failed to initialize any NET plugin"
+    warning, reason = read_events(line)
+    assert (warning.name, warning.groups["file"], warning.groups["line"]) == ("prefix.warn", "plugin/net.cc", "379")
+    assert warning.groups["msg"] == "Failed to initialize any NET plugin"
+    assert (reason.name, reason.level, reason.text) == ("net.noneleft", "WARN", line)
+
+
+def test_a_warning_of_an_unknown_form_is_still_a_warning() -> None:
+    (warning,) = read_events("no prefix at all NCCL WARN something broke")
+    assert (warning.name, dict(warning.groups)) == ("prefix.warn", {"msg": "something broke"})
+
+
+def test_the_version_line_of_older_releases_has_no_prefix() -> None:
+    (event,) = read_events("NCCL version 2.19.3+cuda12.2\n")
+    assert (event.name, event.groups["ver"], event.level) == ("version", "2.19.3", "")
+
+
+def test_lines_of_other_programs_are_no_events() -> None:
+    reader = LogReader("Using network IB\nChannel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0\n")
+    assert list(reader) == []
+    assert (reader.lines, reader.foreign, reader.unknown) == (2, 2, 0)
+
+
+@pytest.mark.parametrize("file", sorted(LOGS.glob("*.log")), ids=lambda file: file.name)
+def test_every_line_of_a_real_log_is_counted_once(file: Path) -> None:
+    text = file.read_text()
+    reader = LogReader(text)
+    events = list(reader)
+    assert reader.lines == text.count("\n") + (not text.endswith("\n"))
+    assert reader.known + reader.unknown + reader.foreign == reader.lines
+    assert len(events) >= reader.known > 15
+    lines = text.split("\n")
+    assert all(event.text == lines[event.line - 1] for event in events)
+
+
+def test_a_list_of_lines_and_a_string_give_the_same() -> None:
+    text = (LOGS / "ib_two.rank0.log").read_text()
+    assert list(read_events(text)) == list(read_events(text.splitlines(keepends=True)))
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_it(text: str) -> None:
+    reader = LogReader(text)
+    events = list(reader)
+    assert reader.known + reader.unknown + reader.foreign == reader.lines
+    assert all(len(event.text) <= MAX_LINE for event in events)
+
+
+WORDS = [
+    "n1:1:1 [0] NCCL INFO ",
+    "n1:1:1 [0] a.cc:1 NCCL WARN ",
+    " set by environment to ",
+    "NCCL_IB_HCA",
+    " Bytes -> Algo ",
+    "NET/IB : Using",
+    "[0]x:1/RoCE",
+    "\x1b[",
+    "\x1b]",
+    "9" * 40,
+    "\n",
+    "٣",
+    "\x00",
+    "a" * 200,
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+def test_no_mixture_of_its_own_words_breaks_it(words: list[str]) -> None:
+    reader = LogReader("".join(words))
+    for event in reader:
+        assert event.name and all(isinstance(value, str) for value in event.groups.values())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from([" ", "a", ":", "a:", "0", "[", "NET/", "a b ", "1:1:"]), st.sampled_from(WORDS[:8]))
+def test_a_hostile_line_takes_no_seconds(filler: str, word: str) -> None:
+    line = (filler * MAX_LINE)[: MAX_LINE // 2] + " NCCL WARN " + word + filler * MAX_LINE
+    started = time.perf_counter()
+    list(read_events(line))
+    assert time.perf_counter() - started < 2.0
+
+
+def stream(count: int) -> Iterator[str]:
+    for number in range(count):
+        yield CHOICE.format(number)
+
+
+def test_memory_does_not_grow_with_the_log() -> None:
+    for _ in read_events(stream(2000)):
+        pass
+    tracemalloc.start()
+    try:
+        for _ in read_events(stream(20_000)):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_thousands_of_equal_lines_cost_milliseconds() -> None:
+    text = CHOICE.format(8) * 5000
+    started = time.perf_counter()
+    assert sum(1 for _ in read_events(text)) == 5000
+    assert time.perf_counter() - started < 1.0, "about 40 ms on a slow core"
