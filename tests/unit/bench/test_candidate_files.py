@@ -1,0 +1,166 @@
+"""Files of candidates: what is right is read, what is wrong is refused with the file and the place."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.bench.candidate_files import MAX_FILE, Offer, read_candidate_file
+from fabricdoc.errors import ExitStatus, InputError
+from fabricdoc.nccl import catalogue, parse_conditions, reject_unsafe
+
+pytestmark = pytest.mark.unit
+
+GOOD = """
+backend = "nccl"
+summary = "mine"
+
+[[candidate]]
+name = "one"
+why = "because"
+source = "measured here"
+targets = ["protocol", "channels"]
+nccl = ">=2.24"
+requires = ["two-rails"]
+[candidate.variables]
+NCCL_PROTO = "Simple"
+NCCL_MAX_CTAS = 2
+
+[[candidate]]
+name = "two"
+[candidate.variables]
+NCCL_IB_TC = "106"
+"""
+
+
+def read(folder: Path, text: str | bytes, name: str = "my.toml") -> tuple[str, tuple[Offer, ...]]:
+    file = folder / name
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_candidate_file(file, name)
+
+
+def refusal(folder: Path, text: str | bytes) -> str:
+    with pytest.raises(InputError) as caught:
+        read(folder, text)
+    assert caught.value.status is ExitStatus.USAGE
+    assert caught.value.message.startswith("my.toml")
+    return f"{caught.value.message} {caught.value.fix}"
+
+
+def test_a_good_file(tmp_path: Path) -> None:
+    backend, (one, two) = read(tmp_path, GOOD)
+    assert backend == "nccl"
+    assert one == Offer(
+        name="one",
+        why="because",
+        source="measured here",
+        targets=("protocol", "channels"),
+        nccl=">=2.24",
+        requires=("two-rails",),
+        variables={"NCCL_PROTO": "Simple", "NCCL_MAX_CTAS": "2"},
+    )
+    assert (two.role, two.on_base, two.targets, two.nccl, two.requires) == ("candidate", True, ("none",), "", ())
+
+
+def test_the_bare_default_stands_alone(tmp_path: Path) -> None:
+    _, (bare,) = read(tmp_path, 'backend = "any"\n[[candidate]]\nname = "default"\n')
+    assert (bare.name, bare.role, bare.on_base, bare.variables) == ("default", "default", False, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('backend = "nccl"', 'backend = "mpi"', "backend must be nccl, gloo or any"),
+        ('backend = "nccl"', "", "backend must be nccl, gloo or any"),
+        ('summary = "mine"', 'sumary = "mine"', "unknown key 'sumary'"),
+        ('name = "one"', "", "line 5, candidate 1 ('no name'): name must be"),
+        ('name = "one"', 'name = "One Two"', "name must be"),
+        ('name = "one"', "name = 1", "name must be"),
+        ('name = "one"', 'name = "two"', "line 16, candidate 2 ('two'): the name is used twice"),
+        ('name = "one"', 'name = "base"', "'base' is a name the bench uses itself"),
+        ('name = "one"', 'name = "current"', "'current' is a name the bench uses itself"),
+        ('name = "one"', 'name = "default"', "default is the bare library"),
+        ('why = "because"', 'wy = "because"', "line 5, candidate 1 ('one'): unknown key 'wy'"),
+        ('why = "because"', "why = 1", "why: Input should be a valid string"),
+        ('["protocol", "channels"]', '["protocols"]', "targets.0: Input should be 'network'"),
+        ('["two-rails"]', '["three-rails"]', "requires.0: Input should be 'two-rails' or 'hca'"),
+        ('">=2.24"', '"2.24 or newer"', "nccl must be conditions"),
+        (
+            'NCCL_PROTO = "Simple"',
+            'NCCL_PROTOCOL = "Simple"',
+            "no variable NCCL_PROTOCOL is known did you mean NCCL_PROTO",
+        ),
+        ('NCCL_PROTO = "Simple"', 'LD_PRELOAD = "x.so"', "no variable LD_PRELOAD is known"),
+        ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "LL128"', "candidate 1 ('one'): NCCL_PROTO=LL128 forces LL128"),
+        ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "^LL"', "forces LL128"),
+        ('NCCL_PROTO = "Simple"', 'NCCL_ALGO = "Tree"', 'write "ring;allreduce:tree"'),
+        ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "Simple "', "blank"),
+        ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "Simple\\n"', "line break"),
+        ('NCCL_PROTO = "Simple"', "NCCL_PROTO = 1.5", "NCCL_PROTO must be text or a whole number"),
+        ('NCCL_PROTO = "Simple"', "NCCL_PROTO = true", "NCCL_PROTO must be text or a whole number"),
+        ('NCCL_IB_TC = "106"', "", "candidate 2 ('two'): it sets no variables"),
+        ('backend = "nccl"', 'backend = "nccl', "line 2"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_the_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert GOOD.count(old) == 1
+    assert said in refusal(tmp_path, GOOD.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"\xff\xfe", "UTF-8"),
+        ("x" * (MAX_FILE + 1), "larger than 256 KiB"),
+        ("a = " + "[" * 5000, "my.toml: "),
+        ('backend = "nccl"\ncandidate = 3\n', "[[candidate]]"),
+        ('backend = "nccl"\ncandidate = [1, 2]\n', "[[candidate]]"),
+        ('backend = "nccl"\n[[candidate]]\nname = "a"\nvariables = 3\n', "variables must be a table"),
+        ('backend = ["nccl"]\n', "backend must be"),
+    ],
+)
+def test_what_is_no_such_file_at_all(tmp_path: Path, text: str | bytes, said: str) -> None:
+    assert said in refusal(tmp_path, text)
+
+
+def test_a_pipe_or_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    for name in ("pipe.toml", "missing.toml", "."):
+        with pytest.raises(InputError, match="there is no such file"):
+            read_candidate_file(tmp_path / name, name)
+
+
+SHIPPED = sorted(
+    entry.name for entry in files("fabricdoc.presets").joinpath("candidates").iterdir() if entry.name.endswith(".toml")
+)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_sets_are_right(name: str) -> None:
+    backend, offers = read_candidate_file(files("fabricdoc.presets").joinpath("candidates", name), name)
+    assert backend in ("nccl", "gloo", "any")
+    for offer in offers:
+        assert offer.why and offer.source, offer.name
+        assert reject_unsafe(offer.variables) is None
+        assert offer.variables.keys() <= catalogue().keys()
+        assert not any(catalogue()[variable].per_rank_may_differ is None for variable in offer.variables)
+        assert all(catalogue()[variable].status not in ("removed", "deprecated") for variable in offer.variables)
+        if any(":" in value or ";" in value for value in offer.variables.values()):
+            assert offer.nccl == ">=2.24", "the per-function form"
+        assert not offer.nccl or parse_conditions(offer.nccl)
+
+
+@given(st.text(max_size=200))
+def test_no_text_ends_in_anything_but_offers_or_an_input_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    try:
+        read(folder, text.encode("utf-8", "surrogatepass"))
+    except InputError as error:
+        assert error.message.startswith("my.toml")
