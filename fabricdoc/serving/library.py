@@ -1,0 +1,67 @@
+"""Finding profiles by name: in `--presets` folders first, then the user's own, then the shipped ones.
+
+Looks only; reading and checking is `reading`'s job.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.profile import Profile
+from fabricdoc.serving.reading import parse_profile, read_profile
+
+
+def load_profile(name_or_path: str | Path, extra_dirs: Sequence[Path] = ()) -> Profile:
+    """The profile of that name, or in that file (anything with a `/` or ending in .toml or .json).
+
+    A name is looked up in `profiles/` of each folder of `extra_dirs`, then in the user's
+    ($XDG_CONFIG_HOME/fabricdoc/presets), then among the shipped ones; the first one wins. Raises UsageError naming
+    the nearest names, or InputError for a file that can't be read.
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, Path) or "/" in text or text.endswith((".toml", ".json")):
+        return read_profile(Path(text).expanduser())
+    found = _found(extra_dirs).get(text)
+    if found is None:
+        raise _unknown(text, list_profiles(extra_dirs))
+    return _read(found)
+
+
+def list_profiles(extra_dirs: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names that `load_profile` knows, sorted."""
+    return tuple(sorted(_found(extra_dirs)))
+
+
+def _found(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    own = Path(config if config.startswith("/") else Path("~/.config").expanduser()) / "fabricdoc" / "presets"
+    found: dict[str, Traversable] = {}
+    for folder in (*extra_dirs, own, files("fabricdoc.presets")):
+        for file in _toml_files(folder / "profiles"):
+            found.setdefault(file.name.removesuffix(".toml"), file)
+    return found
+
+
+def _toml_files(folder: Traversable) -> list[Traversable]:
+    try:
+        return [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    except OSError:
+        return []
+
+
+def _read(found: Traversable) -> Profile:
+    if isinstance(found, Path):
+        return read_profile(found)
+    return parse_profile(found.read_text(encoding="utf-8"), str(found))
+
+
+def _unknown(name: str, known: Sequence[str]) -> UsageError:
+    near = get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}."
+    return UsageError(f"there is no profile {name!r}", fix=f"{hint} See: fabricdoc profile list", id="unknown-profile")

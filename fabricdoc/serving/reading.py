@@ -1,0 +1,116 @@
+"""Reading one profile file: TOML as in presets/profiles, or the JSON document that `profile show --json` prints.
+
+Totals are computed here, never trusted: a file that states them must state them right. Knows no search path.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fabricdoc.errors import InputError
+from fabricdoc.model.profile import Collective, Profile, Totals
+
+_FIX = "compare it with the shipped ones (fabricdoc profile show NAME) and mend that place"
+_STAGES = ("decode", "prefill")
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in that file. Raises InputError naming the file, the place in it and what to do."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"profile {path} can't be read: {error.strerror}", fix="check the path") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"profile {path} is not UTF-8 text (byte {error.start})", fix=_FIX) from error
+    return parse_profile(text, str(path), is_json=path.suffix == ".json")
+
+
+def parse_profile(text: str, where: str, *, is_json: bool = False) -> Profile:
+    """The profile in that text; `where` names it in errors. Raises InputError."""
+    try:
+        content: Any = json.loads(text) if is_json else tomllib.loads(text)
+    except ValueError as error:
+        raise InputError(f"profile {where}: {error}", fix="mend the syntax at that place") from error
+    if not isinstance(content, dict):
+        raise InputError(f"profile {where} is no table of keys", fix=_FIX)
+    try:
+        stated = {stage: _without_totals(content, stage) for stage in _STAGES}
+        profile = Profile.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"profile {where}: {_first(error)}", fix=_FIX) from error
+    for stage in _STAGES:
+        _check(profile, stage, stated[stage], where)
+    return profile
+
+
+def totals(collectives: tuple[Collective, ...]) -> Totals:
+    """Sums over a stage: calls, and bytes as count x size."""
+    calls = {op: sum(one.count for one in collectives if one.op == op) for op in ("all_reduce", "all_gather")}
+    size = {op: sum(one.count * one.size for one in collectives if one.op == op) for op in calls}
+    return Totals(
+        collectives=sum(calls.values()),
+        all_reduce=calls["all_reduce"],
+        all_gather=calls["all_gather"],
+        all_reduce_bytes=size["all_reduce"],
+        all_gather_bytes=size["all_gather"],
+    )
+
+
+def _without_totals(content: dict[str, Any], stage: str) -> object:
+    """Put computed totals into the stage; returns the totals the file stated, if any. May raise ValidationError."""
+    table = content.get(stage)
+    if not isinstance(table, dict):
+        return None
+    stated = table.pop("totals", None)
+    rows = table.get("collectives", [])
+    if isinstance(rows, list):
+        good = _collectives(rows)
+        table["totals"] = totals(good).model_dump()
+    else:
+        table["totals"] = totals(()).model_dump()
+    return stated
+
+
+def _collectives(rows: list[Any]) -> tuple[Collective, ...]:
+    """The rows that are valid; a bad one is told by the validation of the whole, with its place."""
+    good = []
+    for row in rows:
+        try:
+            good.append(Collective.model_validate(row))
+        except ValidationError:
+            continue
+    return tuple(good)
+
+
+def _check(profile: Profile, stage: str, stated: object, where: str) -> None:
+    """What types can't say: positive numbers, and `size` and `send_bytes` not mixed up."""
+    table = profile.decode if stage == "decode" else profile.prefill
+    for index, one in enumerate(table.collectives):
+        if problem := _problem(one):
+            raise InputError(f"profile {where}: {stage}.collectives[{index}] ({one.role}): {problem}", fix=_FIX)
+    if stated is not None and stated != table.totals.model_dump():
+        raise InputError(
+            f"profile {where}: {stage}.totals does not match its collectives",
+            fix="leave totals out: they are computed",
+        )
+
+
+def _problem(one: Collective) -> str:
+    if min(one.count, one.size, one.send_bytes) < 1:
+        return "count, size and send_bytes must be at least 1"
+    if one.op == "all_reduce" and one.send_bytes != one.size:
+        return f"an all_reduce sends its message: send_bytes is {one.send_bytes}, size is {one.size}"
+    if one.op == "all_gather" and (one.size % one.send_bytes or one.size == one.send_bytes):
+        return f"an all_gather's size is send_bytes x ranks: {one.size} is no such multiple of {one.send_bytes}"
+    return ""
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    return f"{place or 'the document'}: {first['msg']}"
