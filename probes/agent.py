@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from .forking import fork_rank
+from .launches import Launch, unstarted
 from .ranks import RankProcess
 from .torch_facts import TorchFacts, count_gpus, load_torch
 from .wire import Wire
@@ -27,29 +28,6 @@ from .worker import Task, run_rank
 BACKENDS = ("gloo", "nccl")
 _TICK_S = 0.1
 _GOODBYE_S = 1.5
-_WORST_FIRST = (("failed", ("failed", "died", "garbage")), ("timeout", ("timeout",)), ("stopped", ("stopped",)))
-
-
-class Launch:
-    """One launch on this node: its ranks that live, what became of the others, and when it must be over."""
-
-    def __init__(self, number: int, deadline_s: float) -> None:
-        self.number = number
-        self.deadline_s = deadline_s
-        self.started_s = time.monotonic()
-        self.ranks: list[RankProcess] = []
-        self.statuses: list[str] = []
-
-    def overdue(self) -> bool:
-        """Whether its deadline has passed."""
-        return time.monotonic() >= self.started_s + self.deadline_s
-
-    def status(self) -> str:
-        """ok, or the worst of what became of its ranks: failed (also died, garbage), timeout, stopped."""
-        for name, kinds in _WORST_FIRST:
-            if any(status in kinds for status in self.statuses):
-                return name
-        return "ok"
 
 
 class Agent:
@@ -208,12 +186,6 @@ class Agent:
             self._selector.select(_TICK_S)
             for rank in ranks:
                 rank.reap()
-
-
-def unstarted(rank: int, reason: str) -> dict[str, Any]:
-    """The `rank_done` of a rank that never was a process."""
-    ending = {"status": "failed", "phase": "fork", "reason": reason, "log": "", "timings_s": {}}
-    return {"event": "rank_done", "rank": rank, **ending}
 
 
 def _wake_on_child() -> int:

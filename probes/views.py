@@ -11,125 +11,13 @@ leads each timed series: it takes up the skew with which the ranks arrive. A ser
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from . import payload
-from .collectives import Collective, Shape
-
-VIEWS = ("graph", "eager", "throughput")
-THROUGHPUT_FROM = 1 << 20
-REPETITIONS = 3
-_FEWEST_CALLS = 5
-_DEFAULT_CALLS = {"graph": 50, "eager": 100, "throughput": 20}
-
-
-class Clock(Protocol):
-    """Marks points in a series of calls and gives the time between two of them."""
-
-    def begin(self) -> None:
-        """A new series: earlier marks may be used again."""
-
-    def mark(self) -> Any:
-        """A point after all calls so far."""
-
-    def settle(self) -> None:
-        """Wait until every mark has been passed."""
-
-    def between_us(self, earlier: Any, later: Any) -> float:
-        """Microseconds from one mark to the other; after `settle`."""
-
-
-class HostClock:
-    """perf_counter_ns: right where a call blocks until it is done (gloo)."""
-
-    def begin(self) -> None:
-        """Nothing to prepare."""
-
-    def mark(self) -> int:
-        """Now, in nanoseconds."""
-        return time.perf_counter_ns()
-
-    def settle(self) -> None:
-        """Blocking calls are already done."""
-
-    def between_us(self, earlier: int, later: int) -> float:
-        """Microseconds between two marks."""
-        return (later - earlier) / 1000
-
-
-class DeviceClock:
-    """CUDA events on the current stream, used again from series to series so that none is made while measuring.
-
-    `external` events become record nodes of a captured graph, passed at every replay; TypeError where torch has none.
-    """
-
-    def __init__(self, *, external: bool = False) -> None:
-        self._options = {"enable_timing": True, **({"external": True} if external else {})}
-        self._events: list[Any] = [self._event()]
-        self._used = 0
-
-    def _event(self) -> Any:
-        import torch
-
-        return torch.cuda.Event(**self._options)
-
-    def begin(self) -> None:
-        """A new series: every event may be recorded again."""
-        self._used = 0
-
-    def mark(self) -> Any:
-        """Record the next event on the current stream."""
-        if self._used == len(self._events):
-            self._events.append(self._event())
-        event = self._events[self._used]
-        self._used += 1
-        event.record()
-        return event
-
-    def settle(self) -> None:
-        """Wait for the GPU."""
-        import torch
-
-        torch.cuda.synchronize()
-
-    def between_us(self, earlier: Any, later: Any) -> float:
-        """Microseconds between two recorded events (resolution about 0.5 µs)."""
-        return float(earlier.elapsed_time(later)) * 1000
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How often a shape is called in a view. `replays` counts graph replays or repetitions, `lead` untimed calls."""
-
-    calls: int
-    replays: int
-    warmup: int
-    lead: int
-
-
-def plan_for(shape: Shape, view: str, work: Mapping[str, Any]) -> Plan:
-    """The counts asked for, cut so that calls * replays * bytes stays in `budget_bytes`, but never under 5 calls.
-
-    A proof wants few lines in the log, not samples: one call, nothing before it.
-    """
-    if work.get("proof", False):
-        return Plan(calls=1, replays=1, warmup=0, lead=0)
-    asked = int(work.get("calls", {}).get(view, _DEFAULT_CALLS[view]))
-    fit = int(work.get("budget_bytes", 1 << 28)) // shape.size
-    calls = max(min(asked, _FEWEST_CALLS), min(asked, fit), 1)
-    wanted = {"graph": int(work.get("replays", 4)), "eager": 1, "throughput": REPETITIONS}[view]
-    replays = wanted if view == "throughput" else max(1, min(wanted, fit // calls))
-    return Plan(calls=calls, replays=replays, warmup=min(int(work.get("warmup", 20)), calls), lead=1)
-
-
-def possible(backend: str, view: str, shape: Shape) -> bool:
-    """Whether this view of this shape exists: gloo has no graphs, throughput begins at 1 MiB."""
-    if view == "graph":
-        return backend == "nccl"
-    return view == "eager" or (view == "throughput" and shape.size >= THROUGHPUT_FROM)
+from .clocks import Clock, DeviceClock, HostClock, NoClock, external_clock
+from .collectives import Collective
+from .plans import Plan
 
 
 def warm_up(collective: Collective, calls: int) -> None:
@@ -150,7 +38,7 @@ class Stopwatch:
     def __init__(self, backend: str, barrier: Barrier) -> None:
         self._barrier = barrier
         self._clock: Clock = HostClock() if backend == "gloo" else DeviceClock()
-        self._graph_clock = _external_clock() if backend == "nccl" else None
+        self._graph_clock = external_clock() if backend == "nccl" else None
 
     def measure(self, collective: Collective, view: str, plan: Plan) -> Sampled:
         """Samples of one view, and whether the result after the last timed call was bit-exact."""
@@ -179,7 +67,7 @@ class Stopwatch:
         graph = torch.cuda.CUDAGraph()
         # thread_local: torch's watchdog thread may query its own events while this thread captures
         with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
-            rows, done = _series(collective, plan.calls, plan.lead, self._graph_clock or _NoClock())
+            rows, done = _series(collective, plan.calls, plan.lead, self._graph_clock or NoClock())
         samples: list[float] = []
         for _ in range(plan.replays):
             self._barrier()
@@ -189,21 +77,6 @@ class Stopwatch:
             else:
                 samples.append(_replay_mean(graph, plan, self._clock))
         return samples, collective.correct(done)
-
-
-class _NoClock(HostClock):
-    """Marks nothing: for a graph whose replays are timed from outside."""
-
-    def mark(self) -> int:
-        """No point in time."""
-        return 0
-
-
-def _external_clock() -> DeviceClock | None:
-    try:
-        return DeviceClock(external=True)
-    except TypeError:
-        return None
 
 
 def _series(

@@ -17,8 +17,9 @@ from datetime import timedelta
 from typing import Any
 
 from .collectives import Collective, Shape, Workspace
+from .plans import VIEWS, plan_for, possible
 from .rendezvous import Steps, join_store, open_store
-from .views import VIEWS, Stopwatch, plan_for, possible, warm_up
+from .views import Stopwatch, warm_up
 
 _SLACK_S = 60.0  # torch's own limits lie behind the agent's deadline, so that the agent's report comes first
 _REASON_LENGTH = 500

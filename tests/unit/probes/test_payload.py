@@ -1,0 +1,124 @@
+"""The arithmetic of bit-exact checks, proved with integers: exact in every order, and nothing wrong goes unseen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricdoc.probes import payload
+
+pytestmark = pytest.mark.unit
+
+WORLDS = st.integers(1, 300)
+BITS = st.sampled_from(sorted(set(payload.SIGNIFICAND_BITS.values())))
+
+
+def representable(value: int, bits: int) -> bool:
+    """Whether an integer survives a float with `bits` of significand and an 8-bit exponent."""
+    odd = value >> ((value & -value).bit_length() - 1) if value else 0
+    return odd.bit_length() <= bits and value < 2**128
+
+
+@settings(max_examples=25, deadline=None)
+@given(world=WORLDS, bits=BITS)
+def test_total_is_the_sum_of_what_every_rank_sends(world: int, bits: int) -> None:
+    sums = [0] * payload.PERIOD
+    for rank in range(world):
+        sums = [a + b for a, b in zip(sums, payload.contribution(rank, world, bits), strict=True)]
+    assert tuple(sums) == payload.total(world, bits)
+
+
+@settings(max_examples=40, deadline=None)
+@given(world=st.integers(1, 40), bits=BITS, order=st.randoms(use_true_random=False))
+def test_first_sum_is_exact_in_any_order(world: int, bits: int, order: object) -> None:
+    ranks = list(range(world))
+    order.shuffle(ranks)  # type: ignore[attr-defined]
+    sent = [payload.contribution(rank, world, bits) for rank in ranks]
+    for index in range(0, payload.PERIOD, 97):
+        partial = 0
+        for column in sent:
+            assert representable(column[index], bits)
+            partial += column[index]
+            assert representable(partial, bits)
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=WORLDS, bits=BITS)
+def test_every_partial_sum_of_a_whole_chain_is_exact(world: int, bits: int) -> None:
+    chain = payload.chain_limit(world, bits)
+    values = set(payload.total(world, bits))
+    for call in range(2, min(chain, 200) + 1):
+        held = world ** (call - 2)
+        for value in values:
+            assert all(representable(j * value * held, bits) for j in range(1, world + 1)), (call, value)
+            if world > 64:
+                break
+
+
+@pytest.mark.parametrize("world", [2, 3, 4, 6, 8, 16])
+@pytest.mark.parametrize("bits", [8, 24])
+def test_chain_ends_near_where_exactness_ends(world: int, bits: int) -> None:
+    chain = payload.chain_limit(world, bits)
+    too_long = 3 * chain + 8
+    exact = [representable(value * world ** (too_long - 1), bits) for value in payload.total(world, bits)]
+    assert not all(exact)
+
+
+def test_two_ranks_in_bfloat16_may_run_a_hundred_calls() -> None:
+    assert payload.chain_limit(2, 8) >= 101
+
+
+def test_one_rank_alone_has_the_longest_chain() -> None:
+    assert payload.chain_limit(1, 8) == payload.LONGEST_CHAIN
+
+
+@settings(max_examples=40, deadline=None)
+@given(world=WORLDS, bits=BITS, data=st.data())
+def test_a_missing_or_doubled_rank_changes_the_sum(world: int, bits: int, data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, world - 1))
+    sent = payload.contribution(rank, world, bits)
+    assert any(sent), "this rank could be left out unseen"
+    assert all(value >= 0 for value in sent)
+    assert all(value >= 1 for value in payload.total(world, bits))
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=WORLDS, bits=BITS, power=st.integers(0, 30))
+def test_data_moved_by_a_power_of_two_is_seen(world: int, bits: int, power: int) -> None:
+    expected = payload.total(world, bits)
+    shift = 2**power % payload.PERIOD
+    assert shift
+    if len(set(expected)) > 1:
+        assert expected[shift:] + expected[:shift] != expected
+
+
+@given(world=st.integers(9, 300))
+def test_large_worlds_send_each_element_from_one_rank(world: int) -> None:
+    senders = [payload.contribution(rank, world, 8) for rank in (0, 1, world - 1)]
+    assert all(sum(1 for sent in senders if sent[index]) <= 1 for index in range(0, payload.PERIOD, 13))
+
+
+@given(rank=st.integers(0, 5000))
+def test_a_shard_is_rank_zeros_turned_to_the_left(rank: int) -> None:
+    shift = payload.shard_shift(rank)
+    first = payload.shard(0)
+    assert payload.shard(rank) == first[shift:] + first[:shift]
+
+
+@given(a=st.integers(0, 4092), b=st.integers(0, 4092))
+def test_no_two_shards_are_alike(a: int, b: int) -> None:
+    assert (payload.shard(a) == payload.shard(b)) == (a == b)
+
+
+def test_shards_never_hold_the_zero_they_are_wiped_with() -> None:
+    assert min(payload.shard(0)) >= 1
+    assert max(payload.shard(0)) <= 127
+
+
+@given(calls=st.integers(0, 5000), limit=st.integers(1, 200))
+def test_segments_are_few_even_and_complete(calls: int, limit: int) -> None:
+    parts = payload.segments(calls, limit)
+    assert sum(parts) == calls
+    assert len(parts) == -(-calls // limit)
+    assert not parts or (max(parts) <= limit and max(parts) - min(parts) <= 1 and min(parts) >= 1)
