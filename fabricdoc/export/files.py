@@ -56,7 +56,7 @@ def _write(target: Path, text: str, owner: tuple[int, int] | None) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     partial = Path(name)
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             os.fchmod(stream.fileno(), 0o644)
             if owner is not None:

@@ -7,16 +7,18 @@ consequences get no finding of their own; they stay in the gate's checks. Judges
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fabricdoc.gate.commands import bench_command, node_words, on_node
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.ports import NOBODY, ONE_WAY
 from fabricdoc.model.findings import Evidence, Finding, Severity
 from fabricdoc.model.preset import Preset
 
 T = TypeVar("T")
+UNREAD = "make it readable (often a right or a missing tool), then look:"
 SOFTWARE = ("kernel", "torch", "nvidia-driver")
 AGAIN = {
     "mac": "the port was replaced, or names were dealt anew; measure again:",
@@ -27,10 +29,11 @@ AGAIN = {
 
 @dataclass(frozen=True)
 class Case:
-    """All comparisons of a gate that aren't ok, and the command that would measure again."""
+    """All comparisons of a gate that aren't ok; `nodes` as `--nodes` takes them; `bench` measures again."""
 
     differing: tuple[Compared, ...]
     unknown: tuple[Compared, ...]
+    nodes: Mapping[str, str]
     bench: str
 
     def of(self, *ids: str) -> list[Compared]:
@@ -43,25 +46,25 @@ def find_causes(preset: Preset, comparisons: Sequence[Compared]) -> tuple[Findin
     case = Case(
         tuple(one for one in comparisons if one.outcome == "differs"),
         tuple(one for one in comparisons if one.outcome == "unknown"),
+        {name: name for name in (one.node for one in comparisons)} | node_words(preset),
         bench_command(preset),
     )
     steps = (_unreadable, _exchanged, _gone, _dark, _moved, _silent, _settings, _software, _unread)
     return tuple(finding for step in steps for finding in step(case))
 
 
-def bench_command(preset: Preset) -> str:
-    """The command that measures the preset's nodes again, quoted for a shell."""
-    nodes = [node.name if node.name == node.target else f"{node.name}={node.target}" for node in preset.nodes]
-    words = ["fabricdoc", "bench"] + (["--nodes", ",".join(nodes)] if nodes else [])
-    return shlex.join(words + (["--profile", preset.profile] if preset.profile else []))
-
-
 def _unreadable(case: Case) -> Iterable[Finding]:
     for one in case.unknown:
         if one.id == "node":
             reason = one.seen.removeprefix("unknown: ")
-            fix = f"make the node answer, then gate again; see why with: fabricdoc scan --nodes {shlex.quote(one.node)}"
-            yield _finding("gate-node-unread", [one], f"{one.node} could not be looked at: {reason}", [fix], "warning")
+            cause = f"{one.node} could not be looked at: {reason}"
+            yield _finding(
+                "gate-node-unread",
+                [one],
+                cause,
+                _look(case, [one], "make the node answer, then gate again:"),
+                "warning",
+            )
 
 
 def _exchanged(case: Case) -> Iterable[Finding]:
@@ -76,7 +79,7 @@ def _exchanged(case: Case) -> Iterable[Finding]:
 def _gone(case: Case) -> Iterable[Finding]:
     for one in case.of("port"):
         where = f": {one.note}" if one.note else ""
-        fixes = ["see what the node has now, then measure again:", f"fabricdoc scan --nodes {shlex.quote(one.node)}"]
+        fixes = _look(case, [one], "see what the node has now, then measure again:")
         yield _finding("gate-port-missing", [one], f"{one.place} is gone{where}", [*fixes, case.bench])
 
 
@@ -94,7 +97,7 @@ def _dark(case: Case) -> Iterable[Finding]:
         names = " and ".join(end.place for end in ends)
         cause = f"{names} lost {'its' if len(ends) == 1 else 'their'} carrier: no signal, or a port set down"
         cable = f"check the cable between {place} and {peer}" if peer else f"check the cable of {place}"
-        ups = [_on(end.node, "sudo", "ip", "link", "set", "dev", end.port, "up") for end in ends]
+        ups = [on_node(end.node, "sudo", "ip", "link", "set", "dev", end.port, "up") for end in ends]
         yield _finding("gate-port-no-carrier", ends, cause, [f"{cable}; if a port is only set down:", *ups])
 
 
@@ -120,7 +123,8 @@ def _silent(case: Case) -> Iterable[Finding]:
         how = "frames cross one way only" if one.note == ONE_WAY else "no frame crosses"
         cause = f"{how} between {one.place} and {one.expected} although both have carrier"
         fix = "check the transceiver and, on a switch, the VLAN and filters of both ports; then look again:"
-        yield _finding("gate-link-silent", [one], cause, [fix, "fabricdoc cables"])
+        look = shlex.join(["fabricdoc", "cables", "--nodes", ",".join(case.nodes.values())])
+        yield _finding("gate-link-silent", [one], cause, [fix, look])
 
 
 def _settings(case: Case) -> Iterable[Finding]:
@@ -144,8 +148,8 @@ def _settings(case: Case) -> Iterable[Finding]:
 def _setting_fix(one: Compared) -> list[str]:
     """The commands that bring an MTU or an address back, on its node."""
     if one.id == "address":
-        return [_on(one.node, "sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost]
-    return [_on(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)]
+        return [on_node(one.node, "sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost]
+    return [on_node(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)]
 
 
 def _software(case: Case) -> Iterable[Finding]:
@@ -171,13 +175,16 @@ def _unread(case: Case) -> Iterable[Finding]:
     for (note, reason), members in groups.items():
         names = ", ".join(f"{one.place} {one.id}" for one in members)
         again = ["measure again, so that they are recorded:", case.bench]
-        fixes = again if note.endswith("when measured") else _look(members)
+        fixes = again if note.endswith("when measured") else _look(case, members, UNREAD)
         yield _finding("gate-fact-unknown", members, f"{names}: {note or 'unknown'}: {reason}", fixes, "warning")
 
 
-def _look(members: Sequence[Compared]) -> list[str]:
-    nodes = ",".join(_once(one.node for one in members))
-    return ["make it readable (often a right or a missing tool), then look:", f"fabricdoc scan --nodes {nodes}"]
+def _look(case: Case, members: Sequence[Compared], what: str) -> list[str]:
+    """`what`, and the scan that shows whether it helped."""
+    return [
+        what,
+        shlex.join(["fabricdoc", "scan", "--nodes", ",".join(_once(case.nodes[one.node] for one in members))]),
+    ]
 
 
 def _explained(case: Case) -> set[str]:
@@ -193,11 +200,6 @@ def _meets_another(one: Compared) -> bool:
 
 def _expected_peers(case: Case) -> dict[str, str]:
     return {one.place: one.expected for one in (*case.differing, *case.unknown) if one.id == "peer"}
-
-
-def _on(node: str, *words: str) -> str:
-    """A command to paste on a node, with the node in a comment behind it."""
-    return f"{shlex.join(words)}  # on {node}"
 
 
 def _once(items: Iterable[T]) -> list[T]:

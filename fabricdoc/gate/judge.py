@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from fabricdoc.errors import ExitStatus
-from fabricdoc.gate.causes import bench_command, find_causes
+from fabricdoc.gate.causes import find_causes
+from fabricdoc.gate.commands import bench_command
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.nodes import fact_comparisons, node_comparison
 from fabricdoc.gate.ports import peer_comparisons, port_comparisons, unlistened

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import pytest
 
 from fabricdoc.gate import judge_gate
-from fabricdoc.gate.causes import bench_command
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.model.preset import Preset
 
 pytestmark = pytest.mark.unit
 
 A0, A1, B0, B1 = "alpha/enp1s0f0np0", "alpha/enp1s0f1np1", "beta/enp1s0f0np0", "beta/enp1s0f1np1"
 BENCH = "fabricdoc bench --nodes alpha=user@alpha,beta=user@beta --profile tiny"
-
-
-def test_the_bench_command_is_quoted(preset: Preset) -> None:
-    assert bench_command(preset) == BENCH
-    odd = preset.model_copy(update={"nodes": (NodePreset(name="a b", target="a b;rm"),), "profile": ""})
-    assert shlex.split(bench_command(odd)) == ["fabricdoc", "bench", "--nodes", "a b=a b;rm"]
-    plain = preset.model_copy(update={"nodes": (NodePreset(name="local", target="local"),)})
-    assert bench_command(plain) == "fabricdoc bench --nodes local --profile tiny"
 
 
 def test_a_pulled_cable_is_one_finding_for_both_ends(preset: Preset, fabric: Fabric, change: Any) -> None:
@@ -78,6 +68,7 @@ def test_silence_with_carrier_is_one_finding_for_the_link(preset: Preset, fabric
     gate = judge_gate(preset, fabric.model_copy(update={"links": (change.link(A0, B1),)}))
     assert [finding.id for finding in gate.findings] == ["gate-link-silent"]
     assert gate.reason == f"no frame crosses between {A1} and {B0} although both have carrier"
+    assert gate.findings[0].fix[-1] == "fabricdoc cables --nodes alpha=user@alpha,beta=user@beta"
 
 
 def test_a_one_way_link_is_said(preset: Preset, fabric: Fabric, change: Any) -> None:
@@ -171,7 +162,7 @@ def test_unread_facts_are_grouped_by_reason(preset: Preset, fabric: Fabric, chan
     gate = judge_gate(preset, change.host(fabric, "beta", kernel=deaf, torch=deaf))
     assert len(gate.findings) == 1
     assert gate.findings[0].cause == "beta kernel, beta torch: can't be read now: time limit"
-    assert gate.findings[0].fix[-1] == "fabricdoc scan --nodes beta"
+    assert gate.findings[0].fix[-1] == "fabricdoc scan --nodes beta=user@beta"
 
 
 def test_gpus_that_were_never_recorded(preset: Preset, fabric: Fabric, change: Any) -> None:

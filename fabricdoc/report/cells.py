@@ -1,0 +1,137 @@
+"""The few building blocks every rendering is made of: lines, tables, names cut in the middle, commands to paste.
+
+All text passes through `clean` here, so a renderer can't forget it. rich is imported when something is built,
+never when this module is. No document is known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fabricdoc.report.text import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.measure import Measurement
+    from rich.text import Text
+
+GOOD, BAD, WARN, DIM, BOLD = "green", "bold red", "yellow", "dim", "bold"
+Words = str | tuple[str, str]
+Cell = "Words | RenderableType"
+LEAST_NAME = 9
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+
+
+def line(*words: Words) -> Text:
+    """One paragraph of words, each plain or (text, style); it wraps at the screen's width."""
+    from rich.text import Text
+
+    text = Text()
+    for word in words:
+        text.append(*((clean(word),) if isinstance(word, str) else (clean(word[0]), word[1])))
+    return text
+
+
+def indent(renderable: RenderableType, by: int = 2) -> RenderableType:
+    """The same, `by` columns to the right."""
+    from rich.padding import Padding
+
+    return Padding(renderable, (0, 0, 0, by), expand=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: `right` for numbers, `wrap` for sentences (others keep to one line)."""
+
+    header: str
+    right: bool = False
+    wrap: bool = False
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[Words | RenderableType]], by: int = 2) -> RenderableType:
+    """A table without rules: two blanks between columns, headers dim."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
+    for column in columns:
+        made.add_column(
+            line(column.header),
+            justify="right" if column.right else "left",
+            no_wrap=not column.wrap,
+            overflow="fold" if column.wrap else "ellipsis",
+        )
+    for row in rows:
+        made.add_row(*(line(cell) if isinstance(cell, str | tuple) else cell for cell in row))
+    return indent(made, by)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name that is cut in the middle where there is no room: both ends tell names apart best."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        yield Text(middle(clean(self.text), options.max_width), style=self.style, no_wrap=True, overflow="crop")
+
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.cells import cell_len
+        from rich.measure import Measurement
+
+        full = cell_len(clean(self.text))
+        return Measurement(min(full, LEAST_NAME, options.max_width), min(full, options.max_width))
+
+
+def middle(text: str, width: int) -> str:
+    """`text` in at most `width` columns, the middle replaced by … where it is longer."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return text
+    if width < 2:
+        return "…"[:width]
+    head = (width - 1) // 2
+    tail = text
+    while cell_len(tail) > width - 1 - head:
+        tail = tail[1:]
+    return f"{set_cell_size(text, head)}…{tail}"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to paste: broken only between words, with the backslash a shell wants there."""
+
+    text: str
+    style: str = BOLD
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        for row in broken(clean(self.text), options.max_width):
+            yield Text(row, style=self.style, no_wrap=True, overflow="ignore")
+
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
+        from rich.measure import Measurement
+
+        return Measurement(min(LEAST_NAME, options.max_width), options.max_width)
+
+
+def broken(command: str, width: int) -> list[str]:
+    """A command in rows of at most `width` columns where its words allow: all but the last end in ` \\`."""
+    if len(command) <= width or command.count("'") % 2 or command.count('"') % 2:
+        return [command]
+    body, mark, comment = command.partition("  # ")
+    words = _WORD.findall(body) + ([f"# {comment}"] if mark else [])
+    rows = [words[0]]
+    for word in words[1:]:
+        if len(rows[-1]) + 1 + len(word) + 2 <= width:
+            rows[-1] += f" {word}"
+        else:
+            rows.append(f"  {word}")
+    return [f"{row} \\" for row in rows[:-1]] + rows[-1:]
