@@ -80,7 +80,8 @@ def find_installed(minimum: tuple[int, ...]) -> Installed | None:
     except (subprocess.SubprocessError, ValueError, IndexError):
         say("this Python has a torch that can't be imported; leaving it alone")
         return None
-    if tuple(int(part) for part in version.split(".")[:2]) < minimum:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < minimum:
         say(f"this Python's torch {version} is older than {minimum[0]}.{minimum[1]}; leaving it alone")
         return None
     packages = [one for one in path if Path(one).name in ("site-packages", "dist-packages")]
