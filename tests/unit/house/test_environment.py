@@ -84,7 +84,8 @@ def test_a_failed_build_leaves_nothing_and_is_not_ready(tmp_path: Path) -> None:
 
 def test_a_killed_build_is_not_taken_for_a_good_one_and_is_cleared(tmp_path: Path) -> None:
     code = (
-        f"import sys, signal, os; sys.path.insert(0, {str(TREE / 'tools')!r}); import environment; from pathlib import Path;"
+        f"import os, signal, sys; sys.path.insert(0, {str(TREE / 'tools')!r})\n"
+        "import environment; from pathlib import Path\n"
         f"environment.build(Path({str(tmp_path / 'run')!r}), lambda python: os.kill(os.getpid(), signal.SIGKILL))"
     )
     killed = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
@@ -230,7 +231,7 @@ def test_user_settings_do_not_leak_into_pip(monkeypatch: pytest.MonkeyPatch) -> 
 def test_without_pip_and_ensurepip_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pip_call, "_pip_version", lambda pip: (0,))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(Stop, match="sudo apt-get install python3.*-venv"):
+    with pytest.raises(Stop, match=r"sudo apt-get install python3.*-venv"):
         pip_call.pip_for(Path("/e/bin/python"))
 
 

@@ -117,7 +117,7 @@ WANTED = f"torch=={torch_source.VERSION}"
 
 
 def test_a_big_download_is_refused_with_the_ways_out(installed: list[list[str]]) -> None:
-    with pytest.raises(Stop, match="TORCH_INDEX=ADDRESS(.|\n)*TORCH=yes"):
+    with pytest.raises(Stop, match=r"TORCH_INDEX=ADDRESS(.|\n)*TORCH=yes"):
         torch_source.install(["pip"])
     assert installed == []
 
