@@ -97,7 +97,8 @@ class Agents:
         self.hello = self._hellos(time.monotonic() + HELLO_DEADLINE_S)
 
     def _hellos(self, end: float) -> dict[str, dict[str, Any]]:
-        channels, answers = self.channels, {}
+        channels = self.channels
+        answers: dict[str, dict[str, Any]] = {}
         while len(answers) < len(channels.names):
             got = channels.receive(max(0.0, end - time.monotonic()))
             if got is None:

@@ -35,7 +35,8 @@ def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _program(arguments: list[str]) -> int:
-    from typer._click.exceptions import ClickException, Exit
+    from typer import Exit
+    from typer._click.exceptions import ClickException
 
     from fabricdoc.cli.app import build_app
 

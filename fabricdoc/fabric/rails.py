@@ -62,7 +62,7 @@ def _components(links: Sequence[Link]) -> list[list[RailPort]]:
 
 
 def _rail(group: Sequence[RailPort], names: Sequence[str]) -> Rail | None:
-    first = {}
+    first: dict[str, RailPort] = {}
     for port in sorted(group, key=lambda p: p.netdev):
         first.setdefault(port.node, port)
     if set(first) != set(names):
