@@ -64,7 +64,7 @@ def _idle_gpus() -> tuple[Gpu, ...]:
 
 def _start_guard(stack: ExitStack, folder: Path) -> None:
     guard = subprocess.Popen(
-        [sys.executable, "-m", "fabricdoc.demo.mps_guard", str(folder)],
+        [sys.executable, str(Path(__file__).with_name("mps_guard.py")), str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
