@@ -172,5 +172,5 @@ def line_of(text: str, number: int | None, key: str) -> int:
     if number is not None and number < len(headers):
         start = headers[number]
         end = headers[number + 1] if number + 1 < len(headers) else len(lines)
-    wanted = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]]") if key else None
+    wanted = re.compile(rf"\s*\[*\s*(?:node\.)?[\"']?{re.escape(key)}[\"']?\s*[=.\]]") if key else None
     return next((at + 1 for at in range(start, end) if wanted and wanted.match(lines[at])), start + 1)

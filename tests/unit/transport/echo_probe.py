@@ -22,7 +22,9 @@ def facts() -> dict[str, Any]:
         "argv": sys.argv,
         "folder": str(Path.cwd()),
         "hostname": os.uname().nodename,
-        "netdevs": sorted(line.split(":")[0].strip() for line in Path("/proc/self/net/dev").read_text().splitlines()[2:]),
+        "netdevs": sorted(
+            line.split(":")[0].strip() for line in Path("/proc/self/net/dev").read_text().splitlines()[2:]
+        ),
         "namespaces": {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in ("user", "mnt", "uts", "net")},  # noqa: PTH115
         "env": dict(os.environ),
         "files": sorted(os.listdir("/proc/self/fd")),  # noqa: PTH208
@@ -50,6 +52,13 @@ def obey(wire: Wire, message: dict[str, Any]) -> int | None:
         wire.write({"event": "complained"})
     elif word == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
+    elif word == "stop-if-noted":
+        if "NOTE" in os.environ:
+            Path(os.environ["NOTE"]).write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGSTOP)
+        wire.write({"event": "fine"})
+    elif word == "note":
+        Path(os.environ["NOTE"]).write_text("noted")
     elif word == "hang":
         signal.pause()
     elif word == "child":

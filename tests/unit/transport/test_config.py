@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.errors import InputError
+from fabricdoc.transport import Config, NodeSpec, load_config
+from fabricdoc.transport.config import MAX_BYTES, config_home, line_of
+
+pytestmark = pytest.mark.unit
+
+GOOD = """# the pair on the desk
+[ssh]
+config = "keys/ssh_config"
+
+[[node]]
+name = "alpha"
+target = "me@spark-1:2222"
+role = "head"
+python = "/opt/venv/bin/python"
+ports = ["enp1s0f0np0", "enp1s0f1np1"]
+env = { PYTHONPATH = "/opt/lib" }
+
+[[node]]
+name = "beta"
+target = "spark-2"
+user = "me"
+role = "worker"
+image = "engine:1"
+container = "serving"
+
+[[node]]
+name = "spark-3"
+
+[[node]]
+target = "netns:12"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "fabric.toml"
+
+
+def test_a_whole_file_is_read(file: Path) -> None:
+    file.write_text(GOOD)
+    own = str(file.parent / "keys/ssh_config")
+    config = load_config(file)
+    assert config.path == file
+    assert config.ssh_config == own
+    assert config.nodes == (
+        NodeSpec(
+            "alpha",
+            "me@spark-1:2222",
+            python="/opt/venv/bin/python",
+            role="head",
+            ports=("enp1s0f0np0", "enp1s0f1np1"),
+            env={"PYTHONPATH": "/opt/lib"},
+            ssh_config=own,
+        ),
+        NodeSpec("beta", "spark-2", role="worker", user="me", image="engine:1", container="serving", ssh_config=own),
+        NodeSpec("spark-3", "spark-3", ssh_config=own),
+        NodeSpec("netns-12", "netns:12", ssh_config=own),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("a = \n", 1, "not TOML"),
+        ("[[node]]\nname = 'a'\n]\n", 3, "not TOML"),
+        ("[[node]]\nname = 'a", 2, "not TOML"),
+        ("nodes = []\n", 1, "unknown key 'nodes', did you mean 'node'"),
+        ("\n[[nod]]\nname = 'a'\n", 2, "did you mean 'node'"),
+        ("[zzz]\n", 1, "known here: node, ssh"),
+        ("[ssh]\nconfg = 'x'\n", 2, "did you mean 'config'"),
+        ("[ssh]\nconfig = 1\n", 2, "not a text"),
+        ("ssh = 1\n", 1, r"write \[ssh\]"),
+        ("[node]\nname = 'a'\n", 1, r"write \[\[node\]\]"),
+        ("[[node]]\nname = 'a'\n\n[[node]]\nname = 'b'\npyton = 'x'\n", 6, "did you mean 'python'"),
+        ("[[node]]\nname = 'a'\n[[node]]\nname = 7\n", 4, "name is not a text"),
+        ("[[node]]\nname = 'a'\nports = 'x'\n", 3, "ports is not a list"),
+        ("[[node]]\nname = 'a'\nports = [1]\n", 3, "ports is not a list"),
+        ("[[node]]\nname = 'a'\nenv = 'x'\n", 3, "env is not a table"),
+        ("[[node]]\nname = 'a'\n[node.env]\nA = 1\n", 3, "env is not a table"),
+        ("[[node]]\nname = 'a'\n[[node]]\nname = 'b'\n[[node]]\nname = 'a'\n", 6, "two nodes are named a"),
+        ("[[node]]\nrole = 'head'\n", 1, "needs a name or a target"),
+        ("[[node]]\nname = 'a b'\ntarget = 'h'\n", 2, "can't be a node's name"),
+        ("[[node]]\nname = 'a'\ntarget = 'h:99999'\n", 3, "not between"),
+        ("[[node]]\nname = 'a'\ntarget = 'slurm:x'\n", 3, "not supported yet"),
+        ("[[node]]\nname = 'a'\nrole = 'boss'\n", 3, "head or worker"),
+    ],
+)
+def test_a_complaint_names_file_and_line(file: Path, text: str, line: int, words: str) -> None:
+    file.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        load_config(file)
+    assert caught.value.message.startswith(f"{file}:{line}: ")
+
+
+def test_a_file_that_was_asked_for_must_be_there(file: Path) -> None:
+    with pytest.raises(InputError, match="can't be read"):
+        load_config(file)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"#" * (MAX_BYTES + 1)])
+def test_what_is_no_text_or_too_long_is_refused(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"can't be read|longer than"):
+        load_config(file)
+
+
+def test_the_working_folder_beats_the_users_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.chdir(tmp_path)
+    assert load_config() == Config()
+    (tmp_path / "xdg" / "fabricdoc").mkdir(parents=True)
+    (tmp_path / "xdg" / "fabricdoc" / "fabric.toml").write_text("[[node]]\nname = 'user'\n")
+    assert [node.name for node in load_config().nodes] == ["user"]
+    (tmp_path / "fabric.toml").write_text("[[node]]\nname = 'here'\n")
+    assert [node.name for node in load_config().nodes] == ["here"]
+
+
+def test_under_sudo_the_calling_users_configuration_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "daemon")
+    assert config_home() == Path(pwd.getpwnam("daemon").pw_dir) / ".config"
+    monkeypatch.setenv("SUDO_USER", "no such user")
+    assert config_home() == tmp_path / ".config"
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("SUDO_USER", "daemon")
+    assert config_home() == tmp_path / ".config"
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_config_or_an_input_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    file = tmp_path_factory.mktemp("any") / "fabric.toml"
+    file.write_bytes(data)
+    try:
+        load_config(file)
+    except InputError as error:
+        assert str(file) in error.message
+
+
+def test_the_line_of_a_key() -> None:
+    assert line_of(GOOD, 0, "python") == 9
+    assert line_of(GOOD, 1, "image") == 18
+    assert line_of(GOOD, 1, "python") == 13
+    assert line_of(GOOD, None, "config") == 3
+    assert line_of("node = [{name = 'a'}]", 3, "zzz") == 1

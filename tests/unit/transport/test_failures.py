@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.errors import ExitStatus, NodeError
+from fabricdoc.transport.failures import Ending, cant_start, garbage, too_late, why_ended
+from fabricdoc.transport.nodes import NodeSpec
+
+pytestmark = pytest.mark.unit
+
+NODE = NodeSpec("beta", "me@spark-2")
+CHANGED = """@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
+@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!
+Host key for spark-2 has changed and you have requested strict checking.
+Host key verification failed.
+"""
+
+
+def ended(status: int, stderr: str, *, kind: str = "ssh", started: bool = False) -> NodeError:
+    return why_ended(NODE, Ending(kind, "scan", status, started, stderr))
+
+
+@pytest.mark.parametrize(
+    ("stderr", "id_"),
+    [
+        ("ssh: connect to host spark-2 port 22: Connection refused", "ssh-refused"),
+        ("ssh: connect to host spark-2 port 22: Connection timed out", "node-unreachable"),
+        ("ssh: connect to host spark-2 port 22: No route to host", "node-unreachable"),
+        ("ssh: connect to host spark-2 port 22: Network is unreachable", "node-unreachable"),
+        ("Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out", "node-unreachable"),
+        ("ssh: Could not resolve hostname spark-2: Name or service not known", "node-unreachable"),
+        ("kex_exchange_identification: Connection closed by remote host", "node-unreachable"),
+        ("Connection closed by 10.0.0.1 port 22", "node-unreachable"),
+        ("me@spark-2: Permission denied (publickey,password).", "ssh-permission"),
+        ("Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "ssh-permission"),
+        (CHANGED, "ssh-host-key"),
+        ("No ED25519 host key is known for spark-2 and you have requested strict checking.", "ssh-host-unknown"),
+        ("Host key verification failed.", "ssh-host-unknown"),
+        ("Bad owner or permissions on /home/me/.ssh/config", "ssh-config"),
+        ("/home/me/.ssh/config: terminating, 1 bad configuration options", "ssh-config"),
+        ('/home/me/.ssh/config line 3: unsupported option "maybe".', "ssh-config"),
+        ("Can't open user config file /x: No such file or directory", "ssh-config"),
+        ("something new", "ssh-failed"),
+        ("", "ssh-failed"),
+    ],
+)
+def test_what_ssh_says_becomes_an_id_and_a_fix(stderr: str, id_: str) -> None:
+    error = ended(255, stderr)
+    assert error.id == id_
+    assert error.status == ExitStatus.FAILED
+    assert error.message.startswith("beta: ")
+    assert error.fix
+    assert "{" not in error.fix
+
+
+def test_the_fix_names_the_node_as_the_user_reaches_it() -> None:
+    assert ended(255, CHANGED).fix.endswith("ssh-keygen -R spark-2")
+    assert "ssh-copy-id me@spark-2" in ended(255, "Permission denied (publickey).").fix
+    assert "beta=[user@]ADDRESS" in ended(255, "Could not resolve hostname").fix
+
+
+@pytest.mark.parametrize(
+    ("status", "stderr", "id_"),
+    [
+        (127, "bash: line 1: python3: command not found", "python-missing"),
+        (126, "bash: /opt/python3: Permission denied", "python-missing"),
+        (1, "python3: Command not found.", "python-missing"),
+        (97, "python 3.8", "python-too-old"),
+        (1, "This account is currently not available.", "start-failed"),
+        (-9, "", "start-failed"),
+    ],
+)
+def test_a_start_that_failed_on_the_node(status: int, stderr: str, id_: str) -> None:
+    error = ended(status, stderr)
+    assert error.id == id_
+    assert stderr in error.message
+
+
+def test_words_of_the_login_shell_do_not_hide_that_the_probe_ran() -> None:
+    error = ended(1, "rc: command not found\nKeyError: 'x'", started=True)
+    assert (error.id, error.message) == ("probe-failed", "beta: the scan probe ended with status 1 (KeyError: 'x')")
+    assert "signal 9" in ended(-9, "", started=True).message
+
+
+def test_a_connection_that_broke_later_is_a_lost_node() -> None:
+    error = ended(255, "client_loop: send disconnect: Broken pipe", started=True)
+    assert error.id == "node-lost"
+    assert ended(255, "Traceback", kind="local", started=True).id == "probe-failed"
+
+
+def test_namespaces_that_can_not_be_entered() -> None:
+    assert ended(125, "can't enter netns:7: gone", kind="netns").id == "netns-enter"
+    assert ended(125, "", kind="ssh").id == "start-failed"
+
+
+@pytest.mark.parametrize(
+    ("program", "number", "id_"),
+    [
+        ("ssh", errno.ENOENT, "ssh-missing"),
+        ("/opt/python", errno.ENOENT, "python-missing"),
+        ("/opt/python", errno.EACCES, "python-missing"),
+        ("/opt/python", errno.EMFILE, "start-failed"),
+    ],
+)
+def test_a_program_of_this_machine_that_can_not_start(program: str, number: int, id_: str) -> None:
+    assert cant_start(NODE, program, OSError(number, "reason")).id == id_
+
+
+def test_late_and_garbage() -> None:
+    assert too_late(NODE, "scan", True, 10).message == "beta: the scan probe started but did not answer within 10 s"
+    assert "nothing of ours started there within 0.5 s" in too_late(NODE, "scan", False, 0.5).message
+    assert too_late(NODE, "scan", True, 10).id == "node-timeout"
+    assert garbage(NODE, "scan", "a long line").id == "garbage"
+
+
+@given(st.text(), st.integers(-64, 255), st.booleans(), st.sampled_from(["ssh", "local", "netns"]))
+def test_whatever_a_node_prints_the_message_is_one_bounded_printable_line(
+    stderr: str, status: int, started: bool, kind: str
+) -> None:
+    error = ended(status, stderr, kind=kind, started=started)
+    assert error.message.isprintable()
+    assert len(error.message) < 500
