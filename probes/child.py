@@ -51,9 +51,11 @@ class Child:
         failed = said.pop("failed", "")
         if said.pop("done", False) is True:
             return said, str(failed)
-        return said, self._reason(whole, status)
+        return said, self._reason(len(data), whole, status)
 
-    def _reason(self, whole: bool, status: int | None) -> str:
+    def _reason(self, size: int, whole: bool, status: int | None) -> str:
+        if size > MAX_SAID:
+            return f"an answer above {MAX_SAID} bytes"
         if status is None and not whole:
             return f"no answer within {self._limit_s:g} s, and process {self.pid} can't be ended: it was left"
         if not whole or (status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM):

@@ -43,8 +43,8 @@ def _no_device(node: Node, evidence: tuple[Evidence, ...], severity: Severity) -
         severity=severity,
         subject=node.name,
         evidence=evidence,
-        cause="the kernel has HCAs, but their device files are not in this container: NCCL finds no device and falls "
-        "back to TCP without a warning",
+        cause="The kernel has HCAs, but their device files are not in this container: NCCL finds no device and falls "
+        "back to TCP without a warning.",
         fix=(
             "start the container with --device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1 (host "
             "networking alone does not bring the devices in)",
@@ -60,7 +60,7 @@ def _no_uverbs(node: Node, evidence: tuple[Evidence, ...], severity: Severity) -
         severity=severity,
         subject=node.name,
         evidence=evidence,
-        cause="the kernel has HCAs, but no uverbs device file was made: programs can't reach them and NCCL uses TCP",
+        cause="The kernel has HCAs, but no uverbs device file was made: programs can't reach them and NCCL uses TCP.",
         fix=(f"on {node.name}: modprobe ib_uverbs, and install rdma-core so that it is loaded at boot",),
     )
 
@@ -76,7 +76,7 @@ def missing_library(node: Node) -> tuple[Finding, ...]:
             severity="warning",
             subject=node.name,
             evidence=(_hca_evidence(node), Evidence(file=node.name, text=library.unknown)),
-            cause="NCCL loads libibverbs at start; a server started here without it would run over TCP",
+            cause="NCCL loads libibverbs at start; a server started here without it would run over TCP.",
             fix=(f"on {node.name}: install libibverbs1 and ibverbs-providers (rdma-core), in the server's image too",),
         ),
     )
@@ -97,7 +97,7 @@ def low_memlock(node: Node) -> tuple[Finding, ...]:
             subject=node.name,
             evidence=(_hca_evidence(node), Evidence(file=node.name, text=f"locked memory limit {limit} bytes")),
             cause=f"RDMA memory must be locked, and a process started here may lock {limit} bytes: NCCL registers "
-            "about 0.3 GB for each peer, so registration fails with 'Cannot allocate memory'",
+            "about 0.3 GB for each peer, so registration fails with 'Cannot allocate memory'.",
             fix=(
                 "in Docker: --ulimit memlock=-1 --cap-add IPC_LOCK",
                 f"on {node.name}: memlock unlimited in /etc/security/limits.d, LimitMEMLOCK=infinity in a systemd unit",

@@ -43,7 +43,7 @@ def _finding(node: Node, one: RocePort) -> Finding:
         ),
         cause=f"{hca} is active but has no RoCE v2 GID for an IPv4 address, so NCCL's automatic choice stays on GID "
         "index 0 (link-local, usually RoCE v1): it can't be routed or prioritised, and connecting fails (errno 22, "
-        "61 or 110) when the other end has an IPv4 GID",
+        "61 or 110) when the other end has an IPv4 GID.",
         fix=(
             f"give {netdev} an IPv4 address in a subnet of its own, shared with the port its cable leads to",
             f"or leave {hca} out of NCCL_IB_HCA on {node.name}",

@@ -94,8 +94,8 @@ def _duplicate(ip: str, found: list[tuple[Node, str]]) -> Finding:
         severity="error",
         subject=ip,
         evidence=tuple(Evidence(file=node.name, text=f"{netdev} {ip}") for node, netdev in found),
-        cause="nodes of one fabric are told apart by address: with this one used twice, connections reach whichever "
-        "node answers first, or the caller itself",
+        cause="Nodes of one fabric are told apart by address: with this one used twice, connections reach whichever "
+        "node answers first, or the caller itself.",
         fix=tuple(f"give {netdev} on {node.name} another address" for node, netdev in others),
         confidence="likely",
     )
@@ -112,7 +112,7 @@ def _twice(group: list[Node]) -> Finding:
         "same-node-twice",
         group,
         lambda node: f"{node.target}: boot id {_boot_id(node)}, the same interfaces with the same MACs",
-        "these names lead to one machine and network namespace: there is no link between them to look at or measure",
+        "These names lead to one machine and network namespace: there is no link between them to look at or measure.",
         "name each node once, with targets that lead to different machines",
     )
     return finding.model_copy(update={"severity": "warning"})
@@ -123,8 +123,8 @@ def _one_host(group: list[Node]) -> Finding:
         "host-identity-collision",
         group,
         lambda node: f"hostname {_hostname(node)}, boot id {_boot_id(node)}",
-        "these nodes are namespaces or containers of one machine, and NCCL tells hosts apart by hostname plus boot id: "
-        "ranks on them would talk over shared memory or peer access, not over the network",
+        "These nodes are namespaces or containers of one machine, and NCCL tells hosts apart by hostname plus boot id: "
+        "ranks on them would talk over shared memory or peer access, not over the network.",
         "set NCCL_HOSTID to a different value on each of them when the network is what should be used",
     )
 
@@ -134,8 +134,8 @@ def _one_name(group: list[Node]) -> Finding:
         "hostname-shared",
         group,
         lambda node: f"hostname {_hostname(node)}, boot id {_boot_id(node)}",
-        "different machines have one hostname: NCCL is not confused (it adds the boot id); Ray, MPI, mDNS and "
-        "known_hosts are",
+        "Different machines have one hostname: NCCL is not confused (it adds the boot id); Ray, MPI, mDNS and "
+        "known_hosts are.",
         *(f"on {node.name}: hostnamectl set-hostname a name of its own" for node in group[1:]),
     )
 
@@ -145,6 +145,6 @@ def _one_image(group: list[Node]) -> Finding:
         "machine-id-shared",
         group,
         lambda node: f"machine-id {_machine_id(node)}, boot id {_boot_id(node)}",
-        "different machines have one machine-id, as after cloning an image: DHCP leases and mDNS names may be mixed up",
+        "Different machines have one machine-id, as after cloning an image: DHCP and mDNS may take one for the other.",
         *(f"on {node.name}: rm /etc/machine-id, systemd-machine-id-setup, then reboot" for node in group[1:]),
     )

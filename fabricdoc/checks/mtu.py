@@ -52,9 +52,9 @@ def _finding(network: str, members: list[Member]) -> Finding:
         severity="warning",
         subject=network,
         evidence=tuple(Evidence(file=member.node.name, text=_text(member)) for member in members),
-        cause="interfaces of one subnet differ in MTU: packets above the smaller one are dropped on the way to it. "
+        cause="Interfaces of one subnet differ in MTU: packets above the smaller one are dropped on the way to it. "
         "TCP and most NCCL versions settle on the smaller size (NCCL 2.20 did not); large datagrams and pinned RDMA "
-        "sizes do not, and stall while small pings pass",
+        "sizes do not, and stall while small pings pass.",
         fix=(
             *(f"on {m.node.name}: ip link set dev {shlex.quote(m.netdev.name)} mtu {largest}" for m in smaller),
             f"make it permanent where the interfaces are configured (netplan: mtu: {largest}), and let a switch in "

@@ -41,8 +41,8 @@ def _finding(node: Node, network: str, members: Members) -> Finding:
         evidence=tuple(
             Evidence(file=node.name, text=f"{netdev.name} {address.ip}/{address.prefix}") for netdev, address in members
         ),
-        cause="several fabric ports of this node are in one subnet: the kernel answers ARP for any of them on any of "
-        "them and sends by the first route, so a rail can stay idle or reply over another port than it was asked on",
+        cause="Several fabric ports of this node are in one subnet: the kernel answers ARP for any of them on any of "
+        "them and sends by the first route, so a rail can stay idle or reply over another port than it was asked on.",
         fix=(
             f"give {_listed(names[1:])} a subnet of {'its' if len(names) == 2 else 'their'} own, the same one as the "
             f"port on the other node that the cable leads to",

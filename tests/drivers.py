@@ -1,0 +1,173 @@
+"""Stand-ins for NVML and libibverbs: real C function pointers made by ctypes, called through real signatures."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+C = ctypes
+NVML_WORDS = {15: b"GPU is lost", 3: b"Not Supported", 9: b"Driver Not Loaded", 4: b"Insufficient Permissions"}
+
+
+class Library:
+    """An object with C functions as attributes, as ctypes.CDLL gives; keeps what they point to alive."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def add(self, name: str, function: Callable[..., Any], result: Any, *arguments: Any) -> None:
+        """A C function `name` with the given types."""
+        setattr(self, name, ctypes.CFUNCTYPE(result, *arguments)(function))
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU of the NVML stand-in; `refused` is the code that a function answers instead of 0."""
+
+    name: bytes = b"NVIDIA GB10"
+    uuid: bytes = b"GPU-1234"
+    bus_id: bytes = b"0000000F:01:00.0"
+    capability: tuple[int, int] = (12, 1)
+    memory: int = 1 << 37
+    pids: tuple[int, ...] = ()
+    mps_pids: tuple[int, ...] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+
+
+def nvml(gpus: Sequence[Gpu], *, init: int = 0, without: Sequence[str] = ()) -> Library:
+    """NVML with these GPUs; `init` is what nvmlInit_v2 answers, `without` names functions this driver lacks."""
+    library = Library()
+    made = _Nvml(gpus, init)
+    pointer = C.c_void_p
+    words = {code: C.create_string_buffer(word) for code, word in NVML_WORDS.items()}
+    library.kept.append(words)
+    signatures: dict[str, tuple[Any, ...]] = {
+        "nvmlErrorString": (lambda code: C.addressof(words[code]), pointer, C.c_int),
+        "nvmlInit_v2": (lambda: init, C.c_int),
+        "nvmlShutdown": (lambda: 0, C.c_int),
+        "nvmlDeviceGetCount_v2": (made.count, C.c_int, C.POINTER(C.c_uint)),
+        "nvmlDeviceGetHandleByIndex_v2": (made.handle, C.c_int, C.c_uint, C.POINTER(pointer)),
+        "nvmlDeviceGetName": (made.text("nvmlDeviceGetName", "name"), C.c_int, pointer, pointer, C.c_uint),
+        "nvmlDeviceGetUUID": (made.text("nvmlDeviceGetUUID", "uuid"), C.c_int, pointer, pointer, C.c_uint),
+        "nvmlDeviceGetPciInfo_v3": (made.pci, C.c_int, pointer, pointer),
+        "nvmlDeviceGetCudaComputeCapability": (
+            made.capability,
+            C.c_int,
+            pointer,
+            C.POINTER(C.c_int),
+            C.POINTER(C.c_int),
+        ),
+        "nvmlDeviceGetMemoryInfo": (made.memory, C.c_int, pointer, pointer),
+        "nvmlDeviceGetComputeRunningProcesses_v3": (made.pids("pids"), C.c_int, pointer, C.POINTER(C.c_uint), pointer),
+        "nvmlDeviceGetMPSComputeRunningProcesses_v3": (
+            made.pids("mps_pids"),
+            C.c_int,
+            pointer,
+            C.POINTER(C.c_uint),
+            pointer,
+        ),
+    }
+    for name, (function, *types) in signatures.items():
+        if name not in without:
+            library.add(name, function, *types)
+    return library
+
+
+class _Nvml:
+    """The functions behind the stand-in; a device's handle is its index plus one."""
+
+    def __init__(self, gpus: Sequence[Gpu], init: int) -> None:
+        self.gpus = gpus
+        self.init = init
+
+    def _gpu(self, handle: int) -> Gpu:
+        return self.gpus[handle - 1]
+
+    def count(self, number: Any) -> int:
+        number[0] = len(self.gpus)
+        return 0
+
+    def handle(self, index: int, device: Any) -> int:
+        refused = self.gpus[index].refused.get("nvmlDeviceGetHandleByIndex_v2", 0)
+        if not refused:
+            device[0] = index + 1
+        return refused
+
+    def text(self, name: str, attribute: str) -> Callable[..., int]:
+        def answer(handle: int, buffer: int, size: int) -> int:
+            text: bytes = getattr(self._gpu(handle), attribute)
+            C.memmove(buffer, text + b"\0", min(size, len(text) + 1))
+            return self._gpu(handle).refused.get(name, 0)
+
+        return answer
+
+    def pci(self, handle: int, info: int) -> int:
+        C.memmove(info, b"\xff" * 16 + bytes(20) + self._gpu(handle).bus_id + b"\0", 37 + len(self._gpu(handle).bus_id))
+        return self._gpu(handle).refused.get("nvmlDeviceGetPciInfo_v3", 0)
+
+    def capability(self, handle: int, major: Any, minor: Any) -> int:
+        major[0], minor[0] = self._gpu(handle).capability
+        return self._gpu(handle).refused.get("nvmlDeviceGetCudaComputeCapability", 0)
+
+    def memory(self, handle: int, sizes: int) -> int:
+        C.memmove(sizes, (C.c_ulonglong * 3)(self._gpu(handle).memory, 1, 2), 24)
+        return self._gpu(handle).refused.get("nvmlDeviceGetMemoryInfo", 0)
+
+    def pids(self, attribute: str) -> Callable[..., int]:
+        def answer(handle: int, count: Any, listed: int) -> int:
+            pids: tuple[int, ...] = getattr(self._gpu(handle), attribute)
+            for place, pid in enumerate(pids):
+                C.memmove(listed + 24 * place, C.byref(C.c_uint(pid)), 4)
+            count[0] = len(pids)
+            return self._gpu(handle).refused.get(attribute, 0)
+
+        return answer
+
+
+@dataclass(frozen=True)
+class VerbsDevice:
+    """One device of the libibverbs stand-in: the mtu number of each port, or no answer when opened."""
+
+    name: bytes
+    mtus: tuple[int, ...] = (5,)
+    opens: bool = True
+
+
+def verbs(devices: Sequence[VerbsDevice] | None) -> Library:
+    """libibverbs with these devices; None is a kernel without RDMA (ENOSYS)."""
+    library = Library()
+    listed = (C.c_void_p * (len(devices or ()) + 1))(*range(1, len(devices or ()) + 1))
+    library.kept.append(listed)
+    found = {place + 1: device for place, device in enumerate(devices or ())}
+    names = {handle: C.create_string_buffer(device.name) for handle, device in found.items()}
+    library.kept.append(names)
+
+    def get_list(count: Any) -> int | None:
+        if devices is None:
+            C.set_errno(38)
+            return None
+        count[0] = len(devices)
+        return C.addressof(listed)
+
+    def open_device(handle: int) -> int | None:
+        if not found[handle].opens:
+            C.set_errno(13)
+            return None
+        return handle + 100
+
+    def query_port(context: int, port: int, attributes: int) -> int:
+        mtus = found[context - 100].mtus
+        if port > len(mtus):
+            return 22
+        C.memmove(attributes, (C.c_int * 3)(4, 5, mtus[port - 1]), 12)
+        return 0
+
+    library.add("ibv_get_device_list", get_list, C.c_void_p, C.POINTER(C.c_int))
+    library.add("ibv_free_device_list", lambda _listed: None, None, C.c_void_p)
+    library.add("ibv_get_device_name", lambda handle: C.addressof(names[handle]), C.c_void_p, C.c_void_p)
+    library.add("ibv_open_device", open_device, C.c_void_p, C.c_void_p)
+    library.add("ibv_query_port", query_port, C.c_int, C.c_void_p, C.c_uint8, C.c_void_p)
+    library.add("ibv_close_device", lambda _context: 0, C.c_int, C.c_void_p)
+    return library

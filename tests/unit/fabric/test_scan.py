@@ -1,0 +1,98 @@
+"""Answers of nodes put into one fabric: who answered, who failed and why, and what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric import scan
+from fabricdoc.model.documents import Unknown
+from tests.fabrics import netdev, node
+
+pytestmark = pytest.mark.unit
+
+Answers = dict[str, dict[str, Any] | NodeError | None]
+
+
+def spec(name: str) -> SimpleNamespace:
+    return SimpleNamespace(name=name, target=f"{name}.example")
+
+
+def report(name: str, mtu: int = 9000, ip: str = "10.77.0.1") -> dict[str, Any]:
+    whole = node(name, netdevs=[netdev("p0", mac=f"02:00:00:00:00:{len(name):02x}", ip=ip, mtu=mtu)])
+    return {"event": "result", "report": whole.model_dump(mode="json", exclude={"name", "target"})}
+
+
+def scanned(monkeypatch: pytest.MonkeyPatch, answers: Answers, asked: list[Any] | None = None, **options: float) -> Any:
+    """Scan with a transport that answers as told."""
+
+    def ask(nodes: Sequence[Any], module: str, request: dict[str, Any], *, deadline_s: float) -> tuple[Any, ...]:
+        if asked is not None:
+            asked.append((module, request, deadline_s))
+        return tuple(
+            SimpleNamespace(
+                node=one,
+                message=None if isinstance(answers[one.name], NodeError) else answers[one.name],
+                error=answers[one.name] if isinstance(answers[one.name], NodeError) else None,
+            )
+            for one in nodes
+        )
+
+    monkeypatch.setattr("fabricdoc.transport.ask", ask, raising=False)
+    return scan([spec(name) for name in answers], **options)  # type: ignore[misc]
+
+
+def test_nodes_keep_their_order_names_and_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = scanned(monkeypatch, {"zeta": report("zeta"), "al": report("al", ip="10.77.0.2")})
+    assert [(one.name, one.target) for one in fabric.nodes] == [("zeta", "zeta.example"), ("al", "al.example")]
+    assert fabric.failed == ()
+    assert fabric.links == Unknown(unknown="not asked")
+
+
+def test_the_probe_gets_less_time_than_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    scanned(monkeypatch, {"a": report("a")}, asked, deadline_s=20)
+    assert asked == [("scan", {"do": "scan", "deadline_s": 14.0}, 20)]
+
+
+def test_a_node_that_fails_is_listed_and_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = NodeError("b: no answer within 10 s", fix="is it on?", id="node-timeout")
+    fabric = scanned(monkeypatch, {"a": report("a"), "b": error})
+    assert [one.name for one in fabric.nodes] == ["a"]
+    (failed,) = fabric.failed
+    assert failed.model_dump() == {
+        "name": "b",
+        "target": "b.example",
+        "id": "node-timeout",
+        "message": "b: no answer within 10 s",
+        "fix": "is it on?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "id", "words"),
+    [
+        ({"event": "error", "message": "the scan probe only knows scan"}, "probe-failed", "only knows scan"),
+        ({"event": "closed", "status": 1}, "probe-failed", "it said: nothing"),
+        ({}, "probe-failed", "gave no report"),
+        (None, "probe-failed", "gave no report"),
+        ({"event": "result"}, "report-invalid", "not valid"),
+        ({"event": "result", "report": {"hcas": []}}, "report-invalid", "not valid"),
+    ],
+)
+def test_an_answer_that_is_no_report_fails_the_node(
+    monkeypatch: pytest.MonkeyPatch, message: dict[str, Any] | None, id: str, words: str
+) -> None:
+    fabric = scanned(monkeypatch, {"a": message})
+    assert fabric.nodes == ()
+    assert fabric.failed[0].id == id
+    assert words in fabric.failed[0].message
+
+
+def test_findings_come_from_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = scanned(monkeypatch, {"alpha": report("alpha"), "be": report("be", mtu=1500, ip="10.77.0.2")})
+    assert [finding.id for finding in fabric.findings if finding.severity != "info"] == ["mtu-mismatch"]

@@ -1,0 +1,113 @@
+"""GPUs through NVML's C interface: fields, refusals, unified memory, and a machine without any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Gpu as GpuModel
+from fabricdoc.probes import gpus
+from tests.drivers import Gpu, Library, nvml
+from tests.sysfs import spark, write
+
+pytestmark = pytest.mark.unit
+
+
+def asked(library: Library) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    gpus.ask(said.update, lambda _name: library)
+    return said
+
+
+def read(*found: Gpu, without: tuple[str, ...] = ()) -> list[GpuModel]:
+    return [GpuModel.model_validate(one) for one in asked(nvml(found, without=without))["gpus"]]
+
+
+def test_every_field_of_every_gpu() -> None:
+    first, second = read(
+        Gpu(name=b"NVIDIA H200", bus_id=b"00000000:1A:00.0", capability=(9, 0), pids=(30, 20)), Gpu(uuid=b"GPU-2")
+    )
+    assert (first.index, first.name, first.uuid) == (0, "NVIDIA H200", "GPU-1234")
+    assert (first.pci, first.compute_capability) == ("0000:1a:00.0", "9.0")
+    assert (first.memory_bytes, first.processes) == (1 << 37, (20, 30))
+    assert (second.index, second.uuid) == (1, "GPU-2")
+
+
+def test_a_long_pci_domain_is_kept() -> None:
+    assert read(Gpu(bus_id=b"0000000F:01:00.0"))[0].pci == "000f:01:00.0"
+    assert read(Gpu(bus_id=b"00010000:01:00.0"))[0].pci == "00010000:01:00.0"
+
+
+def test_unified_memory_has_no_size() -> None:
+    (gpu,) = read(Gpu(refused={"nvmlDeviceGetMemoryInfo": 3}))
+    assert gpu.memory_bytes == Unknown(unknown="NVML: not supported (unified memory)")
+    assert gpu.name == "NVIDIA GB10"
+
+
+def test_a_refused_field_is_unknown_with_nvmls_words() -> None:
+    (gpu,) = read(Gpu(refused={"nvmlDeviceGetUUID": 4, "pids": 4}))
+    assert gpu.uuid == Unknown(unknown="NVML: Insufficient Permissions")
+    assert gpu.processes == Unknown(unknown="NVML: Insufficient Permissions")
+
+
+def test_a_gpu_without_a_handle_is_listed_with_unknown_fields() -> None:
+    lost, well = read(Gpu(refused={"nvmlDeviceGetHandleByIndex_v2": 15}), Gpu())
+    assert lost.index == 0
+    assert lost.name == lost.pci == lost.processes == Unknown(unknown="NVML: GPU is lost")
+    assert well.name == "NVIDIA GB10"
+
+
+def test_mps_clients_count_and_an_old_driver_has_none() -> None:
+    gpu = Gpu(pids=(7,), mps_pids=(7, 8))
+    assert read(gpu)[0].processes == (7, 8)
+    assert read(gpu, without=("nvmlDeviceGetMPSComputeRunningProcesses_v3",))[0].processes == (7,)
+    missing = read(gpu, without=("nvmlDeviceGetComputeRunningProcesses_v3",))[0].processes
+    assert missing == Unknown(unknown="NVML: this driver lacks the function")
+
+
+def test_a_driver_that_is_not_loaded_is_a_reason() -> None:
+    assert asked(nvml([], init=9)) == {"reason": "NVML: Driver Not Loaded"}
+
+
+def test_no_library_is_a_reason() -> None:
+    said: dict[str, Any] = {}
+
+    def fail(name: str) -> Library:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    gpus.ask(said.update, fail)
+    assert said == {"reason": "libnvidia-ml.so.1: cannot open shared object file"}
+
+
+def test_silence_on_a_machine_without_a_gpu_is_no_gpu(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "sys/bus/pci/devices/0000:01:00.0/vendor": "0x15b3",
+            "sys/bus/pci/devices/0000:01:00.0/class": "0x030000",
+            "sys/bus/pci/devices/0000:02:00.0/vendor": "0x10de",
+            "sys/bus/pci/devices/0000:02:00.0/class": "0x040300",
+        },
+    )
+    (tmp_path / "sys/bus/pci/devices/0000:03:00.0").mkdir()
+    assert gpus.from_said({"reason": "NVML: Driver Not Loaded"}, "", str(tmp_path)) == []
+
+
+def test_silence_with_a_gpu_on_the_bus_is_unknown(tmp_path: Path) -> None:
+    spark(tmp_path)
+    assert gpus.from_said({"reason": "NVML: Driver Not Loaded"}, "", str(tmp_path)) == {
+        "unknown": "NVML: Driver Not Loaded; on the PCI bus: 000f:01:00.0"
+    }
+    hung = gpus.from_said({}, "no answer within 4 s", str(tmp_path))
+    assert hung["unknown"].startswith("no answer within 4 s")
+
+
+def test_silence_without_a_readable_bus_is_unknown(tmp_path: Path) -> None:
+    assert "PCI bus can't be listed" in gpus.from_said({}, "", str(tmp_path))["unknown"]
+
+
+def test_what_was_said_before_a_hang_counts() -> None:
+    assert gpus.from_said({"gpus": [1]}, "no answer within 4 s", "/nowhere") == [1]

@@ -1,0 +1,170 @@
+"""The scan probe whole: over the wire, from a zip, with every Python at hand, and when its time is up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import NodeReport
+from fabricdoc.probes import gpus, scan, verbs
+from fabricdoc.probes.wire import Wire
+from tests.sysfs import EINVAL_FILE, spark
+
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+
+PROBES = Path(scan.__file__).parent
+RUN = "import sys; sys.path.insert(0, sys.argv[1]); from probes.__main__ import run; sys.exit(run('scan', 'nonce'))"
+
+
+def pythons() -> list[str]:
+    """This Python and every other one from 3.10 on that PATH or pyenv offers."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    minors = [f"3.{minor}" for minor in range(10, 15)]
+    known = [path for minor in minors for path in sorted(root.glob(f"versions/{minor}.*/bin/python3"))]
+    on_path = [Path(path) for minor in minors if (path := shutil.which(f"python{minor}"))]
+    return list(dict.fromkeys(str(path) for path in (Path(sys.executable), *known, *on_path)))
+
+
+def packed(folder: Path) -> Path:
+    archive = folder / "probes.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for source in PROBES.glob("*.py"):
+            made.write(source, f"probes/{source.name}")
+    return archive
+
+
+def ask(python: str, archive: Path, request: str) -> tuple[int, list[dict[str, Any]], str]:
+    ended = subprocess.run(
+        [python, "-I", "-W", "error", "-c", RUN, str(archive)],
+        input=request,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    mark = "\x1enonce "
+    lines = ended.stdout.splitlines()
+    assert all(line.startswith(mark) for line in lines), ended.stdout[:500]
+    return ended.returncode, [json.loads(line.removeprefix(mark)) for line in lines], ended.stderr
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_one_request_one_report_from_a_zip(tmp_path: Path, python: str) -> None:
+    if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"{python} is a pyenv shim without a version behind it")
+    status, messages, stderr = ask(python, packed(tmp_path), '{"do": "scan", "deadline_s": 10}\n')
+    assert (status, stderr) == (0, "")
+    (message,) = messages
+    assert message["event"] == "result"
+    report = NodeReport.model_validate_json(json.dumps(message["report"]), strict=True)
+    assert not isinstance(report.netdevs, Unknown)
+    assert "lo" in [netdev.name for netdev in report.netdevs]
+    assert not isinstance(report.routes, Unknown)
+    assert report.host.python != Unknown(unknown="time limit")
+
+
+def test_another_request_is_refused(tmp_path: Path) -> None:
+    status, messages, _stderr = ask(sys.executable, packed(tmp_path), '{"do": "format"}\n')
+    assert status == 2
+    assert messages == [{"event": "error", "message": "the scan probe only knows the request scan"}]
+
+
+def test_a_controller_that_is_gone_gets_no_answer(tmp_path: Path) -> None:
+    assert ask(sys.executable, packed(tmp_path), "")[:2] == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(3, 3.0), (0.5, 0.5), (0, 10.0), (-1, 10.0), (601, 10.0), ("5", 10.0), (None, 10.0)]
+)
+def test_only_a_sane_deadline_is_taken(monkeypatch: pytest.MonkeyPatch, asked: Any, seconds: float) -> None:
+    taken: list[float] = []
+    monkeypatch.setattr(scan, "scan", lambda deadline_s: taken.append(deadline_s) or {})
+    read_end, write_end = os.pipe()
+    os.write(write_end, json.dumps({"do": "scan", "deadline_s": asked}).encode() + b"\n")
+    out = os.open(os.devnull, os.O_WRONLY)
+    try:
+        assert scan.main(Wire("nonce", read_end, out)) == 0
+    finally:
+        for descriptor in (read_end, write_end, out):
+            os.close(descriptor)
+    assert taken == [seconds]
+
+
+def test_a_recorded_spark_is_a_valid_report(tmp_path: Path) -> None:
+    report = NodeReport.model_validate(scan.scan(10, str(spark(tmp_path))))
+    assert not isinstance(report.hcas, Unknown)
+    assert [len(hca.ports) for hca in report.hcas] == [1, 1, 1, 1]
+    assert set(report.timings_ms) == {"hcas", "netdevs", "routes", "container", "host", "verbs", "gpus", "gpu_bus"}
+
+
+def test_1024_slots_on_four_hcas_take_little_time(tmp_path: Path) -> None:
+    root = str(spark(tmp_path, slots=1024))
+    begun = time.process_time()
+    report = scan.scan(10, root)
+    assert time.process_time() - begun < 0.3
+    assert [len(hca["ports"][0]["gids"]) for hca in report["hcas"]] == [4, 2, 4, 2]
+
+
+def test_what_hangs_costs_only_itself_and_what_comes_after(tmp_path: Path) -> None:
+    root = spark(tmp_path)
+    (root / "proc/self").mkdir(parents=True)
+    os.mkfifo(root / "proc/meminfo")
+    begun = time.monotonic()
+    report = NodeReport.model_validate(scan.scan(0.5, str(root)))
+    assert time.monotonic() - begun < 5
+    limit = Unknown(unknown="time limit")
+    assert not isinstance(report.hcas, Unknown)
+    assert report.host.hostname == os.uname().nodename
+    assert report.host.memory_total == report.host.memory_available == report.host.torch == limit
+    assert isinstance(report.gpus, Unknown)
+
+
+def test_no_time_at_all_is_a_report_of_unknowns() -> None:
+    report = NodeReport.model_validate(scan.scan(0.1))
+    limit = Unknown(unknown="time limit")
+    assert (report.hcas, report.netdevs, report.routes, report.host.kernel) == (limit, limit, limit, limit)
+    assert report.container.kind == limit
+
+
+def test_drivers_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "LIMIT_S", 0.2)
+    monkeypatch.setattr(verbs, "LIMIT_S", 0.2)
+    monkeypatch.setattr(gpus, "ask", lambda _say: time.sleep(60))
+    monkeypatch.setattr(verbs, "ask", lambda say: (say({"libibverbs": "/lib/libibverbs.so.1"}), time.sleep(60)))
+    begun = time.monotonic()
+    report = NodeReport.model_validate(scan.scan(30, str(spark(tmp_path))))
+    assert time.monotonic() - begun < 10
+    assert report.host.libibverbs == "/lib/libibverbs.so.1"
+    assert report.gpus == Unknown(unknown="no answer within 0.2 s; on the PCI bus: 000f:01:00.0")
+    assert not isinstance(report.hcas, Unknown)
+    assert {hca.ports[0].active_mtu for hca in report.hcas} == {Unknown(unknown="no answer within 0.2 s")}
+
+
+def test_without_a_fork_the_rest_is_still_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_fork() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", no_fork)
+    report = NodeReport.model_validate(scan.scan(10, str(spark(tmp_path))))
+    reason = "no process could be started: Resource temporarily unavailable"
+    assert report.host.libibverbs == Unknown(unknown=reason)
+    assert isinstance(report.gpus, Unknown)
+    assert report.gpus.unknown.startswith(reason)
+
+
+def test_the_einval_stand_in_really_is_one() -> None:
+    with pytest.raises(OSError, match="Invalid argument"):
+        Path(EINVAL_FILE).read_text()
