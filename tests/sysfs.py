@@ -114,18 +114,16 @@ def _function(root: Path, function: Function, slots: int) -> None:
 
 
 def gid_table(port: Path, gids: Sequence[tuple[str, str]], netdev: str, slots: int) -> None:
-    """A port's table: the filled slots first, the rest empty as the kernel shows them (zero, EINVAL)."""
+    """A port's table: the filled slots first, the rest all zero. Empty slots have no attributes to read."""
     for folder in ("gids", "gid_attrs/types", "gid_attrs/ndevs"):
         (port / folder).mkdir(parents=True)
-    for index in range(slots):
-        filled = index < len(gids)
-        (port / f"gids/{index}").write_text((gids[index][0] if filled else ZERO_GID) + "\n")
-        for name, text in (("types", gids[index][1] if filled else ""), ("ndevs", netdev)):
-            slot = port / f"gid_attrs/{name}/{index}"
-            if filled:
-                slot.write_text(text + "\n")
-            else:
-                slot.symlink_to(EINVAL_FILE)
+    for index, (gid, kind) in enumerate(gids):
+        write(port, {f"gids/{index}": gid, f"gid_attrs/types/{index}": kind, f"gid_attrs/ndevs/{index}": netdev})
+    if slots > len(gids):
+        empty = port / f"gids/{slots - 1}"
+        empty.write_text(ZERO_GID + "\n")
+        for index in range(len(gids), slots - 1):
+            (port / f"gids/{index}").hardlink_to(empty)
 
 
 def rxe(root: Path, name: str = "rocep1s0f0", netdev: str = "ens1f0np0", slots: int = 1024) -> Path:

@@ -30,12 +30,13 @@ RUN = "import sys; sys.path.insert(0, sys.argv[1]); from probes.__main__ import 
 
 
 def pythons() -> list[str]:
-    """This Python and every other one from 3.10 on that PATH or pyenv offers."""
+    """This Python and every other one from 3.10 on that PATH or pyenv offers (not pyenv's shims)."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     minors = [f"3.{minor}" for minor in range(10, 15)]
     known = [path for minor in minors for path in sorted(root.glob(f"versions/{minor}.*/bin/python3"))]
     on_path = [Path(path) for minor in minors if (path := shutil.which(f"python{minor}"))]
-    return list(dict.fromkeys(str(path) for path in (Path(sys.executable), *known, *on_path)))
+    found = (Path(sys.executable), *known, *on_path)
+    return list(dict.fromkeys(str(path) for path in found if path.parent.name != "shims"))
 
 
 def packed(folder: Path) -> Path:
@@ -56,15 +57,13 @@ def ask(python: str, archive: Path, request: str) -> tuple[int, list[dict[str, A
         check=False,
     )
     mark = "\x1enonce "
-    lines = ended.stdout.splitlines()
+    lines = ended.stdout.split("\n")[:-1]
     assert all(line.startswith(mark) for line in lines), ended.stdout[:500]
     return ended.returncode, [json.loads(line.removeprefix(mark)) for line in lines], ended.stderr
 
 
 @pytest.mark.parametrize("python", pythons())
 def test_one_request_one_report_from_a_zip(tmp_path: Path, python: str) -> None:
-    if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode != 0:
-        pytest.skip(f"{python} is a pyenv shim without a version behind it")
     status, messages, stderr = ask(python, packed(tmp_path), '{"do": "scan", "deadline_s": 10}\n')
     assert (status, stderr) == (0, "")
     (message,) = messages
