@@ -97,7 +97,7 @@ def _dark(case: Case) -> Iterable[Finding]:
         names = " and ".join(end.place for end in ends)
         cause = f"{names} lost {'its' if len(ends) == 1 else 'their'} carrier: no signal, or a port set down"
         cable = f"check the cable between {place} and {peer}" if peer else f"check the cable of {place}"
-        ups = [on_node(end.node, "sudo", "ip", "link", "set", "dev", end.port, "up") for end in ends]
+        ups = [word for end in ends for word in on_node(end.node, "sudo", "ip", "link", "set", "dev", end.port, "up")]
         yield _finding("gate-port-no-carrier", ends, cause, [f"{cable}; if a port is only set down:", *ups])
 
 
@@ -148,8 +148,9 @@ def _settings(case: Case) -> Iterable[Finding]:
 def _setting_fix(one: Compared) -> list[str]:
     """The commands that bring an MTU or an address back, on its node."""
     if one.id == "address":
-        return [on_node(one.node, "sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost]
-    return [on_node(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)]
+        adds = (("sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost)
+        return [word for add in adds for word in on_node(one.node, *add)]
+    return on_node(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)
 
 
 def _software(case: Case) -> Iterable[Finding]:

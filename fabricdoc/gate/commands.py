@@ -22,6 +22,6 @@ def node_words(preset: Preset) -> dict[str, str]:
     return {node.name: node.name if node.name == node.target else f"{node.name}={node.target}" for node in preset.nodes}
 
 
-def on_node(node: str, *words: str) -> str:
-    """A command to paste on a node, with the node in a comment behind it."""
-    return f"{shlex.join(words)}  # on {node}"
+def on_node(node: str, *words: str) -> list[str]:
+    """Two fix lines: on which node, and the command alone, since not every shell takes a comment behind it."""
+    return [f"on {node}:", shlex.join(words)]

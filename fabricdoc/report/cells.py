@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GOOD, BAD, WARN, DIM, BOLD = "green", "bold red", "yellow", "dim", "bold"
 Words = str | tuple[str, str]
 Cell = "Words | RenderableType"
-LEAST_NAME = 9
+LEAST_NAME, LABEL = 9, 10
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
 
@@ -42,13 +42,24 @@ def indent(renderable: RenderableType, by: int = 2) -> RenderableType:
     return Padding(renderable, (0, 0, 0, by), expand=False)
 
 
+def labelled(label: str, *words: Words) -> RenderableType:
+    """A dim label in a column of its own, and a paragraph beside it."""
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 1, 0, 0))
+    made.add_column(width=LABEL, no_wrap=True)
+    made.add_column(overflow="fold")
+    made.add_row(line((label, DIM)), line(*words))
+    return made
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: `right` for numbers, `wrap` for sentences (others keep to one line)."""
+    """A column of a table: `right` for numbers; `flex` gives way first (names cut themselves, sentences wrap)."""
 
     header: str
     right: bool = False
-    wrap: bool = False
+    flex: bool = False
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Words | RenderableType]], by: int = 2) -> RenderableType:
@@ -60,8 +71,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Words | RenderableT
         made.add_column(
             line(column.header),
             justify="right" if column.right else "left",
-            no_wrap=not column.wrap,
-            overflow="fold" if column.wrap else "ellipsis",
+            no_wrap=not column.flex,
+            overflow="fold" if column.flex else "ellipsis",
         )
     for row in rows:
         made.add_row(*(line(cell) if isinstance(cell, str | tuple) else cell for cell in row))
@@ -126,8 +137,7 @@ def broken(command: str, width: int) -> list[str]:
     """A command in rows of at most `width` columns where its words allow: all but the last end in ` \\`."""
     if len(command) <= width or command.count("'") % 2 or command.count('"') % 2:
         return [command]
-    body, mark, comment = command.partition("  # ")
-    words = _WORD.findall(body) + ([f"# {comment}"] if mark else [])
+    words = _WORD.findall(command)
     rows = [words[0]]
     for word in words[1:]:
         if len(rows[-1]) + 1 + len(word) + 2 <= width:

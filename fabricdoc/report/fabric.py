@@ -49,7 +49,7 @@ def render_links(fabric: Fabric) -> list[RenderableType]:
         return [line(("links ", BOLD), (f"unknown: {fabric.links.unknown}", WARN))]
     if not fabric.links:
         return [line(("links ", BOLD), ("none: no port heard a port of another node", WARN))]
-    columns = [Column("link"), Column(""), Column(""), Column("proof", wrap=True)]
+    columns = [Column("link", flex=True), Column(""), Column("", flex=True), Column("proof")]
     return [table(columns, [_link_row(link) for link in fabric.links], by=0)]
 
 

@@ -48,7 +48,7 @@ def is_command(fix: str) -> bool:
 
 def render_fix(fixes: Sequence[str], by: int = 4) -> list[RenderableType]:
     """Fix lines: sentences wrapped, commands on lines of their own."""
-    return [indent(Command(fix), by + 2) if is_command(fix) else indent(line(fix), by) for fix in fixes]
+    return [indent(Command(fix), by) if is_command(fix) else indent(line(fix), by) for fix in fixes]
 
 
 def _finding(finding: Finding) -> list[RenderableType]:

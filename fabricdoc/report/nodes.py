@@ -90,7 +90,14 @@ def _hcas(hcas: Fact[tuple[Hca, ...]], reasons: Reasons) -> list[RenderableType]
         return [indent(line(("RDMA  ", DIM), (f"unknown: {hcas.unknown}", WARN)))]
     if not hcas:
         return [indent(line(("RDMA  ", DIM), NO_HCA))]
-    columns = [Column("HCA"), Column("port"), Column("state"), Column("rate"), Column("MTU", right=True), Column("GID")]
+    columns = [
+        Column("HCA", flex=True),
+        Column("port", flex=True),
+        Column("state"),
+        Column("rate"),
+        Column("MTU", right=True),
+        Column("GID", flex=True),
+    ]
     rows = [_hca_row(hca, port, reasons) for hca in hcas for port in hca.ports]
     return [table(columns, rows)]
 
@@ -129,11 +136,11 @@ def _ports(node: Node, linked: Collection[str], reasons: Reasons) -> list[Render
     shown = [netdev for netdev in node.netdevs if netdev.name in linked or netdev.name in rdma or _is_port(netdev)]
     hidden = [netdev.name for netdev in node.netdevs if netdev not in shown]
     columns = [
-        Column("port"),
+        Column("port", flex=True),
         Column("state"),
         Column("MTU", right=True),
         Column("speed"),
-        Column("address"),
+        Column("address", flex=True),
         Column("driver"),
     ]
     parts = [table(columns, [_port_row(netdev, reasons) for netdev in shown])] if shown else [indent(line("no port"))]
@@ -171,4 +178,4 @@ def _port_row(netdev: Netdev, reasons: Reasons) -> list[Words | RenderableType]:
 
 
 def _state_style(good: bool, state: str) -> str:
-    return GOOD if good else DIM if state == UNKNOWN else BAD
+    return GOOD if good else DIM if state == UNKNOWN else WARN

@@ -9,6 +9,7 @@ import errno
 import os
 import re
 from typing import TextIO
+from weakref import WeakKeyDictionary
 
 from fabricdoc.errors import ToolError
 
@@ -17,6 +18,9 @@ _PLAIN = str.maketrans(
     "~-*+x>><ux><--''\"\"-|",
 )
 """Marks that have a look-alike in ASCII, all of one column: ellipsis, dots, arrows, micro, quotes, box lines."""
+_LIVE: WeakKeyDictionary[TextIO, int] = WeakKeyDictionary()
+"""Columns of the live line left on each stream: two outlets of one stream must know of each other's."""
+
 _TRAILING = re.compile(r"[ \t]+(?=\n)")
 
 
@@ -35,6 +39,16 @@ class Outlet:
             return self._stream is not None and self._stream.isatty()
         except ValueError:  # the stream was closed
             return False
+
+    @property
+    def live_columns(self) -> int:
+        """How many columns of a progress line stand on the stream's current line."""
+        return _LIVE.get(self._stream, 0) if self._stream is not None else 0
+
+    @live_columns.setter
+    def live_columns(self, count: int) -> None:
+        if self._stream is not None:
+            _LIVE[self._stream] = count
 
     def columns(self) -> int | None:
         """The terminal's width, or None when there is no terminal or it won't say."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fabricdoc.report.outlet import Outlet
-from fabricdoc.report.text import clean
+from fabricdoc.report.text import clean, columns, cut
 
 PLAIN_EVERY_S = 5.0
 
@@ -22,27 +22,27 @@ class ProgressLine:
         self._live = live
         self._width = width
         self._now = now
-        self._shown = ""
         self._last_plain: float | None = None
 
     def show(self, text: str) -> None:
         """Say what is going on now."""
-        line = clean(text)
+        words = clean(text)
         if self._live:
-            self._overwrite(line[: self._width - 1])
+            self._overwrite(cut(self._outlet.encodable(words), self._width - 1))
         elif self._due():
             self._last_plain = self._now()
-            self._outlet.write(f"{line}\n")
+            self._outlet.write(f"{words}\n")
 
     def clear(self) -> None:
         """Take the live line away, so that other text can be written."""
-        if self._shown:
-            self._outlet.write_exact("\r" + " " * len(self._shown) + "\r")
-            self._shown = ""
+        if self._outlet.live_columns:
+            self._overwrite("")
+            self._outlet.write_exact("\r")
 
     def _due(self) -> bool:
         return self._last_plain is None or self._now() - self._last_plain >= PLAIN_EVERY_S
 
-    def _overwrite(self, line: str) -> None:
-        self._outlet.write_exact("\r" + line + " " * (len(self._shown) - len(line)))
-        self._shown = line
+    def _overwrite(self, words: str) -> None:
+        width = columns(words)
+        self._outlet.write_exact("\r" + words + " " * max(0, self._outlet.live_columns - width))
+        self._outlet.live_columns = width

@@ -79,6 +79,26 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+def columns(text: str) -> int:
+    """How many columns clean text takes on a terminal: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(letter) for letter in text)
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in {"W", "F"} else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The beginning of clean text that fits `width` columns."""
+    while columns(text) > width:
+        text = text[:-1]
+    return text
+
+
 def fact_text(fact: Fact[T], show: Callable[[T], str] = str) -> str:
     """A fact's value, or `?` when it is unknown (say why beside it)."""
     return UNKNOWN if isinstance(fact, Unknown) else show(fact)

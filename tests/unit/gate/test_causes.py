@@ -29,8 +29,10 @@ def test_a_pulled_cable_is_one_finding_for_both_ends(preset: Preset, fabric: Fab
     assert gate.reason == f"{A0} and {B1} lost their carrier: no signal, or a port set down"
     assert f"check the cable between {A0} and {B1}" in only.fix[0]
     assert only.fix[1:] == (
-        "sudo ip link set dev enp1s0f0np0 up  # on alpha",
-        "sudo ip link set dev enp1s0f1np1 up  # on beta",
+        "on alpha:",
+        "sudo ip link set dev enp1s0f0np0 up",
+        "on beta:",
+        "sudo ip link set dev enp1s0f1np1 up",
     )
     assert len([check for check in gate.checks if check.outcome != "ok"]) == 6
 
@@ -112,14 +114,16 @@ def test_an_mtu_change_on_several_ports_is_one_finding_with_each_command(
     gate = judge_gate(preset, small)
     assert [finding.id for finding in gate.findings] == ["gate-mtu-changed"]
     assert gate.findings[0].fix == (
-        "sudo ip link set dev enp1s0f0np0 mtu 9000  # on alpha",
-        "sudo ip link set dev enp1s0f1np1 mtu 9000  # on beta",
+        "on alpha:",
+        "sudo ip link set dev enp1s0f0np0 mtu 9000",
+        "on beta:",
+        "sudo ip link set dev enp1s0f1np1 mtu 9000",
     )
 
 
 def test_a_lost_address_is_put_back_with_its_prefix(preset: Preset, fabric: Fabric, change: Any) -> None:
     gate = judge_gate(preset, change.port(fabric, A0, addresses=()))
-    assert gate.findings[0].fix == ("sudo ip address add 10.77.0.1/24 dev enp1s0f0np0  # on alpha",)
+    assert gate.findings[0].fix == ("on alpha:", "sudo ip address add 10.77.0.1/24 dev enp1s0f0np0")
 
 
 def test_a_renamed_rdma_device(preset: Preset, fabric: Fabric, change: Any) -> None:

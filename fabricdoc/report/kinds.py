@@ -1,0 +1,64 @@
+"""Which renderer shows which kind of document, and which command is worth running after it.
+
+The one table of kinds; each renderer lives in a module of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.documents import Document, Unknown
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.run import Run
+from fabricdoc.model.verdict import Verdict
+from fabricdoc.report.fabric import Part, render_fabric
+from fabricdoc.report.gate import render_gate
+from fabricdoc.report.preset import render_preset
+from fabricdoc.report.profile import render_profile
+from fabricdoc.report.run import render_run
+from fabricdoc.report.verdict import render_verdict
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+RENDERERS: dict[str, Callable[[Any], list[RenderableType]]] = {
+    "gate": render_gate,
+    "preset": render_preset,
+    "profile": render_profile,
+    "run": render_run,
+    "verdict": render_verdict,
+}
+
+
+def render(document: Document, part: Part = "all") -> list[RenderableType]:
+    """The document for people; UsageError for a kind nobody renders. `part` narrows a fabric to its links."""
+    if isinstance(document, Fabric):
+        return render_fabric(document, part)
+    if document.kind not in RENDERERS:
+        raise UsageError(f"a {document.kind or 'nameless'} document has no rendering", fix="use --json")
+    return RENDERERS[document.kind](document)
+
+
+def next_command(document: Document) -> tuple[str, str] | None:
+    """The command that follows naturally, and why; None where findings say what to do, or nothing is left to do."""
+    if isinstance(document, Fabric):
+        return _after_fabric(document)
+    if isinstance(document, Run) and document.launches:
+        return (f"fabricdoc recommend {shlex.quote(document.id)}", "judge what was measured")
+    if isinstance(document, Verdict) and document.conclusive:
+        return ("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
+    return None
+
+
+def _after_fabric(fabric: Fabric) -> tuple[str, str] | None:
+    if fabric.failed or not fabric.nodes or any(finding.severity == "error" for finding in fabric.findings):
+        return None
+    nodes = ",".join(node.name if node.name == node.target else f"{node.name}={node.target}" for node in fabric.nodes)
+    if len(fabric.nodes) == 1:
+        return (f"fabricdoc scan --nodes {shlex.quote(nodes)},OTHER_HOST", "prove the cables between two nodes")
+    if isinstance(fabric.links, Unknown) or not fabric.links:
+        return None
+    return (f"fabricdoc bench --nodes {shlex.quote(nodes)}", "measure these links")

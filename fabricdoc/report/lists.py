@@ -1,0 +1,67 @@
+"""Lists for people: stored runs, and standing labs. Each item comes from another room; only its shape is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, line, table
+from fabricdoc.report.text import counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+RUN_KEYS = ("id", "created", "status", "backend", "nodes", "launches", "choice")
+STATUS = {"complete": GOOD, "running": WARN, "interrupted": WARN, "failed": BAD, "killed": BAD}
+
+
+def render_runs(runs: Sequence[Any]) -> list[RenderableType]:
+    """A table of runs in the order given; each has id, created, status, backend, nodes, launches and choice."""
+    if not runs:
+        return [line("no run is stored yet")]
+    columns = [
+        Column("run", flex=True),
+        Column("status"),
+        Column("backend"),
+        Column("nodes", flex=True),
+        Column("launches", right=True),
+        Column("choice", flex=True),
+    ]
+    return [table(columns, [_run_row(run) for run in runs], by=0)]
+
+
+def runs_payload(runs: Sequence[Any]) -> list[dict[str, Any]]:
+    """The same as JSON values."""
+    return [{key: getattr(run, key) for key in RUN_KEYS} for run in runs]
+
+
+def _run_row(run: Any) -> list[Words | RenderableType]:
+    return [
+        Name(run.id, BOLD),
+        (run.status, STATUS.get(run.status, "")),
+        run.backend,
+        Name(", ".join(run.nodes)),
+        str(run.launches),
+        Name(run.choice or "-"),
+    ]
+
+
+def render_labs(labs: Sequence[Any]) -> list[RenderableType]:
+    """Every lab (name, nodes) with its nodes (name, target, ports)."""
+    if not labs:
+        return [line("no lab")]
+    parts: list[RenderableType] = []
+    columns = [Column("node", flex=True), Column("target", flex=True), Column("ports", flex=True)]
+    for lab in labs:
+        rows: list[list[Words | RenderableType]] = [
+            [Name(node.name), Name(node.target), Name(", ".join(node.ports))] for node in lab.nodes
+        ]
+        parts += [line(("lab ", BOLD), (lab.name, BOLD)), table(columns, rows)]
+    return parts
+
+
+def render_written(paths: Sequence[Path]) -> list[RenderableType]:
+    """The files a command left."""
+    head = line((f"wrote {counted(len(paths), 'file')}", DIM))
+    return [head, *(indent(line(str(path))) for path in paths)]

@@ -1,0 +1,181 @@
+"""The screen: results on stdout, everything else on stderr, in colour, in plain text or as JSON.
+
+Streams and environment are given, so nothing here reads the process's own. Obeys NO_COLOR, TERM=dumb, a closed
+pipe and any encoding. Decides nothing about exit statuses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from fabricdoc import __version__
+from fabricdoc.errors import FabricdocError
+from fabricdoc.model.documents import Document, utc_now
+from fabricdoc.model.findings import ErrorDocument
+from fabricdoc.model.run import Plan
+from fabricdoc.report.cells import BAD, BOLD, DIM, Command, indent, line
+from fabricdoc.report.fabric import Part
+from fabricdoc.report.json_text import json_text
+from fabricdoc.report.kinds import next_command, render
+from fabricdoc.report.lists import render_labs, render_runs, render_written, runs_payload
+from fabricdoc.report.outlet import Outlet
+from fabricdoc.report.plan import render_plan
+from fabricdoc.report.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+WIDTH, NARROWEST, WIDEST = 80, 40, 120
+
+
+class Screen:
+    """What a command says: `document`, `text` and lists on stdout; progress, steps, plans, errors on stderr.
+
+    `as_json` makes every result one JSON document. `env` gives NO_COLOR, TERM and COLUMNS. Raises ToolError
+    when the output can't be written (a full disk); a reader that went away is no error.
+    """
+
+    def __init__(
+        self,
+        stdout: TextIO | None,
+        stderr: TextIO | None,
+        env: Mapping[str, str],
+        *,
+        as_json: bool = False,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.as_json = as_json
+        self._env = env
+        self._out, self._err = Outlet(stdout), Outlet(stderr)
+        self._consoles: dict[Outlet, Console] = {}
+        self._told: set[str] = set()
+        live = self._err.isatty() and env.get("TERM", "dumb") != "dumb"
+        self._progress = ProgressLine(self._err, live=live, width=self._width(self._err), now=now)
+
+    def document(self, document: Document, part: Part = "all") -> None:
+        """The answer of a command: JSON, or the rendering and the command worth running next."""
+        if self.as_json:
+            self._json(document)
+            return
+        self.show(document, part)
+        after = next_command(document)
+        if after is not None:
+            self.next_command(*after)
+
+    def show(self, document: Document, part: Part = "all") -> None:
+        """A document on the way to the answer (several may be shown): rendered, or nothing with JSON."""
+        if not self.as_json:
+            self._print(self._out, render(document, part))
+
+    def text(self, raw: str) -> None:
+        """Text that is itself the result (an env file), as it is."""
+        self._progress.clear()
+        self._out.write_exact(raw)
+
+    def runs(self, runs: Sequence[Any]) -> None:
+        """The list of stored runs (`fabricdoc.store.RunSummary`)."""
+        if self.as_json:
+            self._json(_header("runs") | {"runs": runs_payload(runs)})
+            return
+        self._print(self._out, render_runs(runs))
+        if not runs:
+            self.next_command("fabricdoc demo", "measure two nodes inside this machine")
+
+    def lab(self, document: Any) -> None:
+        """A lab document (`fabricdoc.lab.LabDocument`): its labs and nodes."""
+        if self.as_json:
+            self._json(document)
+            return
+        labs: Sequence[Any] = document.labs
+        self._print(self._out, render_labs(labs))
+        if labs:
+            nodes = ",".join(f"{node.name}={node.target}" for node in labs[0].nodes)
+            ports = ",".join(dict.fromkeys(port for node in labs[0].nodes for port in node.ports))
+            self.next_command(f"fabricdoc scan --nodes {nodes} --ports {ports}", "look at the lab and prove its cables")
+
+    def written(self, paths: Sequence[Path]) -> None:
+        """The files a command left."""
+        if self.as_json:
+            self._json(_header("written") | {"files": [str(path) for path in paths]})
+        else:
+            self._print(self._out, render_written(paths))
+
+    def plan(self, plan: Plan, notes: Sequence[str] = ()) -> None:
+        """What a bench is about to do and the most it can cost, on stderr."""
+        self._print(self._err, render_plan(plan, notes))
+
+    def progress(self, text: str) -> None:
+        """What is going on now: a live line on a terminal, a plain line now and then elsewhere."""
+        self._progress.show(text)
+
+    def step(self, title: str) -> None:
+        """A heading on stderr: a new part of a long command begins."""
+        self._print(self._err, [line(("▸ ", BOLD), (title, BOLD))])
+
+    def next_command(self, command: str, why: str = "") -> None:
+        """The command worth running next, on stderr; each one once, and never with JSON."""
+        if self.as_json or command in self._told:
+            return
+        self._told.add(command)
+        label = line((f"next, to {why}:" if why else "next:", DIM))
+        self._print(self._err, [label, indent(Command(command))])
+
+    def error(self, error: FabricdocError) -> None:
+        """The end of a command: one line, and what to do; with JSON an error document on stdout too."""
+        if self.as_json:
+            document = ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status))
+            self._json(document)
+        parts: list[RenderableType] = [line(("fabricdoc: ", BAD), error.message)]
+        if error.fix:
+            parts.append(line(("fix: ", BOLD), error.fix))
+        self._print(self._err, parts)
+
+    def close(self) -> None:
+        """Take the progress line away and push everything out."""
+        self._progress.clear()
+        self._out.flush()
+        self._err.flush()
+
+    def _json(self, payload: Any) -> None:
+        self._progress.clear()
+        self._out.write_exact(json_text(payload))
+
+    def _print(self, outlet: Outlet, parts: Sequence[RenderableType]) -> None:
+        self._progress.clear()
+        if outlet.closed:
+            return
+        console = self._console(outlet)
+        for part in parts:
+            console.print(part, crop=False)
+
+    def _console(self, outlet: Outlet) -> Console:
+        from rich.console import Console
+
+        if outlet not in self._consoles:
+            colour = outlet.isatty() and not self._env.get("NO_COLOR") and self._env.get("TERM", "dumb") != "dumb"
+            self._consoles[outlet] = Console(
+                file=outlet,  # type: ignore[arg-type]  # rich wants IO[str] but uses write, flush, encoding only
+                color_system="standard" if colour else None,
+                force_terminal=colour,
+                no_color=not colour,
+                width=self._width(outlet),
+                highlight=False,
+                markup=False,
+                emoji=False,
+                legacy_windows=False,
+                _environ={},
+            )
+        return self._consoles[outlet]
+
+    def _width(self, outlet: Outlet) -> int:
+        """COLUMNS where it is a number, else the terminal's width, else 80; from 40 to 120."""
+        wished = self._env.get("COLUMNS", "")
+        width = int(wished) if wished.isdecimal() and len(wished) < 6 else outlet.columns() or WIDTH
+        return min(max(width, NARROWEST), WIDEST)
+
+
+def _header(kind: str) -> dict[str, Any]:
+    return {"schema": f"fabricdoc/{kind}/1", "fabricdoc": __version__, "created": utc_now()}

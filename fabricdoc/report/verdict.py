@@ -1,0 +1,158 @@
+"""A verdict for people: the choice first, then every candidate, then the sizes that decide, then how sure it is.
+
+Ratios are base time / candidate time: above 1 is faster. Nothing is computed that the verdict doesn't hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricdoc.errors import ExitStatus
+from fabricdoc.model.verdict import CandidateVerdict, CellVerdict, Interval, Verdict
+from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, labelled, line, table
+from fabricdoc.report.text import counted, micros_text, percent_text, ratio_text, size_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STYLES = {
+    "better": GOOD,
+    "worse": BAD,
+    "same": "",
+    "failed": BAD,
+    "incorrect": BAD,
+    "ineffective": WARN,
+    "inconclusive": WARN,
+}
+UNCOMPARED = ("failed", "incorrect", "ineffective", "inconclusive")
+PHASES = ("decode", "prefill", "grid")
+MOST_CELLS = 12
+
+
+def render_verdict(verdict: Verdict) -> list[RenderableType]:
+    """The whole verdict."""
+    return [
+        _choice(verdict),
+        *(indent(line(text)) for text in verdict.trade),
+        line(),
+        _candidates(verdict),
+        *_reasons(verdict),
+        *_cells(verdict),
+        line(),
+        *_certainty(verdict),
+    ]
+
+
+def verdict_status(verdict: Verdict) -> ExitStatus:
+    """0 when the verdict is conclusive (keeping base included), else 3."""
+    return ExitStatus.FIT if verdict.conclusive else ExitStatus.INCONCLUSIVE
+
+
+def interval_text(interval: Interval | None) -> str:
+    """`1.08 [1.05, 1.11]`, or `-` without one."""
+    if interval is None:
+        return "-"
+    return f"{ratio_text(interval.ratio)} [{ratio_text(interval.low)}, {ratio_text(interval.high)}]"
+
+
+def _choice(verdict: Verdict) -> RenderableType:
+    """The verdict's own sentence, which says to use or to keep what, or what is missing."""
+    return labelled("verdict", (verdict.reason, GOOD if verdict.conclusive else WARN))
+
+
+def _candidates(verdict: Verdict) -> RenderableType:
+    columns = [
+        Column("candidate", flex=True),
+        Column("verdict"),
+        Column("again"),
+        Column(f"{verdict.objective} score"),
+        Column("worst cell", flex=True),
+        Column("proof"),
+    ]
+    return table(columns, [_candidate_row(one, one.name == verdict.choice) for one in verdict.candidates])
+
+
+def _candidate_row(one: CandidateVerdict, chosen: bool) -> list[Words | RenderableType]:
+    worst = min(one.cells, key=lambda cell: cell.interval.ratio, default=None)
+    again = {True: ("yes", GOOD), False: ("no", BAD), None: ("-", DIM)}[one.confirmed]
+    return [
+        Name(one.name, BOLD if chosen else ""),
+        (one.verdict, STYLES[one.verdict]),
+        again,
+        interval_text(one.score),
+        Name(_worst_text(worst) if worst else "-"),
+        one.proof,
+    ]
+
+
+def _reasons(verdict: Verdict) -> list[RenderableType]:
+    """Why candidates could not be compared; those with the same reason under one line."""
+    groups: dict[str, list[str]] = {}
+    for one in verdict.candidates:
+        if one.verdict in UNCOMPARED and one.reason:
+            groups.setdefault(one.reason, []).append(one.name)
+    told = [indent(line((f"{', '.join(names)}: ", BOLD), reason)) for reason, names in groups.items()]
+    return [line(), *told] if told else []
+
+
+def _worst_text(cell: CellVerdict) -> str:
+    return f"{ratio_text(cell.interval.ratio)} {cell.op} {size_text(cell.size)}"
+
+
+def _cells(verdict: Verdict) -> list[RenderableType]:
+    """The sizes of the chosen candidate (or, where base is kept, of the one that came nearest) against base."""
+    shown = _shown_candidate(verdict)
+    if shown is None or not shown.cells:
+        return []
+    ranked = sorted(shown.cells, key=lambda cell: (_phase(cell), cell.op, cell.size, cell.view))
+    columns = [
+        Column("phase"),
+        Column("op"),
+        Column("size", right=True),
+        Column("view"),
+        Column("base µs", right=True),
+        Column("µs", right=True),
+        Column("ratio"),
+        Column(""),
+    ]
+    left = len(ranked) - MOST_CELLS
+    more = [indent(line((f"and {counted(left, 'more cell')} (--json shows all)", DIM)))] if left > 0 else []
+    head = line((f"{shown.name} against base", BOLD), (", ratio above 1 is faster", DIM))
+    return [line(), head, table(columns, [_cell_row(cell) for cell in ranked[:MOST_CELLS]]), *more]
+
+
+def _phase(cell: CellVerdict) -> int:
+    return PHASES.index(cell.phase) if cell.phase in PHASES else len(PHASES)
+
+
+def _cell_row(cell: CellVerdict) -> list[Words | RenderableType]:
+    return [
+        cell.phase,
+        cell.op,
+        size_text(cell.size),
+        cell.view,
+        micros_text(cell.base_us),
+        micros_text(cell.candidate_us),
+        interval_text(cell.interval),
+        (cell.verdict, STYLES[cell.verdict]),
+    ]
+
+
+def _shown_candidate(verdict: Verdict) -> CandidateVerdict | None:
+    chosen = [one for one in verdict.candidates if one.name == verdict.choice and one.cells]
+    scored = [one for one in verdict.candidates if one.score is not None and one.cells]
+    nearest = max(scored, key=lambda one: one.score.ratio if one.score else 0.0, default=None)
+    return chosen[0] if chosen and verdict.choice != "base" else nearest
+
+
+def _certainty(verdict: Verdict) -> list[RenderableType]:
+    blocks = counted(verdict.blocks, "paired block")
+    if not 0 < verdict.smallest_effect < 10:
+        sure = f"{blocks}; too few to say how small an effect would have shown"
+    else:
+        sure = (
+            f"{blocks}; the smallest effect this run can show is {percent_text(verdict.smallest_effect)}; "
+            f"base differs from itself by up to {percent_text(verdict.floor)}"
+        )
+    judged = f"profile {verdict.profile}, objective {verdict.objective}, {verdict.backend}, run {verdict.run}"
+    return [labelled("certainty", sure), labelled("judged for", judged)]
