@@ -8,9 +8,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 INSTALL_DEADLINE_S = 1800.0
@@ -47,22 +50,42 @@ def clean_environ() -> dict[str, str]:
 
 def check_call(command: Sequence[str], complaint: str, *, deadline_s: float) -> None:
     """Run `command` from `/`; Stop with its last lines when it fails or the deadline passes."""
-    try:
-        done = subprocess.run(
+    with own_group(command, stderr=subprocess.STDOUT) as process:
+        try:
+            output, _ = process.communicate(timeout=deadline_s)
+        except subprocess.TimeoutExpired:
+            raise Stop(f"{complaint}: no end within {deadline_s:.0f} s") from None
+    if process.returncode:
+        raise Stop("\n  ".join([f"{complaint}:", *output.strip().splitlines()[-15:]]))
+
+
+@contextmanager
+def own_group(command: Sequence[str], *, stderr: int) -> Iterator[subprocess.Popen[str]]:
+    """Run `command` (text stdout in a pipe) in a process group and a temporary folder that both end with the block.
+
+    pip starts itself again for `--python` and keeps half a download in TMPDIR: ending only the first process would
+    leave both behind.
+    """
+    with tempfile.TemporaryDirectory(prefix="fabricdoc-", ignore_cleanup_errors=True) as place:
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=clean_environ(),
+            stderr=stderr,
+            text=True,
+            errors="replace",
+            env=clean_environ() | {"TMPDIR": place},
             cwd="/",
-            timeout=deadline_s,
-            check=False,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise Stop(f"{complaint}: no end within {deadline_s:.0f} s") from None
-    if done.returncode:
-        tail = done.stdout.decode(errors="replace").strip().splitlines()[-15:]
-        raise Stop("\n  ".join([f"{complaint}:", *tail]))
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
 
 
 def install(pip: Sequence[str], arguments: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pip_call import Stop, clean_environ, say
+from pip_call import Stop, clean_environ, own_group, say
 from pip_call import install as pip_install
 
 VERSION = "2.13.0"
@@ -100,31 +101,20 @@ def ask_pip(pip: Sequence[str], arguments: Sequence[str]) -> Offer | None:
     pip is stopped as soon as it names the file: a dry run downloads whole wheels from an index that does not
     serve their metadata apart.
     """
-    command = [*pip, "install", "--dry-run", "--report", "-", "--no-deps", "--no-input", "--progress-bar", "off"]
-    process = subprocess.Popen(
-        [*command, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=clean_environ(),
-        cwd="/",
-    )
-    timer = threading.Timer(LOOK_DEADLINE_S, process.kill)
-    timer.start()
-    try:
-        assert process.stdout is not None
-        rest = []
-        for line in process.stdout:
-            offer = read_offer(line)
-            if offer:
-                return offer
-            rest.append(line)
-        return read_report("".join(rest))
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
+    options = ["install", "--dry-run", "--report", "-", "--no-deps", "--no-input", "--progress-bar", "off"]
+    with own_group([*pip, *options, *arguments], stderr=subprocess.DEVNULL) as process:
+        timer = threading.Timer(LOOK_DEADLINE_S, os.killpg, (process.pid, signal.SIGKILL))
+        timer.start()
+        try:
+            rest = []
+            for line in process.stdout or ():
+                offer = read_offer(line)
+                if offer:
+                    return offer
+                rest.append(line)
+        finally:
+            timer.cancel()
+    return read_report("".join(rest))
 
 
 def read_report(text: str) -> Offer | None:

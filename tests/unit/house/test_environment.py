@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -215,6 +216,26 @@ def test_a_call_that_fails_shows_its_last_lines_and_one_that_hangs_ends() -> Non
         pip_call.check_call([sys.executable, "-c", "import sys; sys.exit('one\\ntwo')"], "it broke", deadline_s=30)
     with pytest.raises(Stop, match="no end within"):
         pip_call.check_call([sys.executable, "-c", "import time; time.sleep(60)"], "it", deadline_s=0.2)
+
+
+def test_what_a_call_started_and_its_temporary_files_end_with_it(tmp_path: Path) -> None:
+    code = (
+        "import os, subprocess, sys, tempfile, time\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"
+        "sys.stdout.write(f'{child.pid} {tempfile.mkdtemp()}\\n')\n"
+        "sys.stdout.flush(); time.sleep(600)\n"
+    )
+    with pip_call.own_group([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        pid, folder = process.stdout.readline().split()
+        assert Path(folder).is_dir()
+        os.kill(int(pid), 0)
+        watch = os.pidfd_open(int(pid))
+    try:
+        assert select.select([watch], [], [], 10)[0]
+    finally:
+        os.close(watch)
+    assert not Path(folder).exists()
 
 
 def test_user_settings_do_not_leak_into_pip(monkeypatch: pytest.MonkeyPatch) -> None:
