@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 
 from fabricdoc.model.verdict import Interval
 
@@ -124,8 +124,10 @@ def half_width(values: Sequence[float], *, comparisons: int = 1, confidence: flo
         raise ValueError("an interval needs comparisons >= 1 and a confidence between 0 and 1")
     if len(values) < 2:
         return math.inf
+    centre, free = fmean(values), len(values) - 1
+    deviation = math.sqrt(math.fsum((value - centre) ** 2 for value in values) / free)
     tail = (1.0 - confidence) / (2.0 * comparisons)
-    return student_t_quantile(1.0 - tail, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return student_t_quantile(1.0 - tail, free) * deviation / math.sqrt(len(values))
 
 
 def paired_interval(log_ratios: Sequence[float], *, comparisons: int = 1, confidence: float = 0.95) -> Interval:

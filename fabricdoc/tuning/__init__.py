@@ -1,1 +1,13 @@
-"""placeholder"""
+"""From a stored run to a decision: the verdict on every candidate, and the preset that holds the chosen set.
+
+Works on documents alone: it measures nothing, reaches no node, and can be run again on an old run.
+"""
+
+from __future__ import annotations
+
+from fabricdoc.tuning.fingerprint import fingerprint
+from fabricdoc.tuning.preset import build_preset
+from fabricdoc.tuning.toml import preset_to_toml, read_preset
+from fabricdoc.tuning.verdict import judge
+
+__all__ = ["build_preset", "fingerprint", "judge", "preset_to_toml", "read_preset"]

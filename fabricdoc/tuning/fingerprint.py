@@ -1,0 +1,83 @@
+"""What must still be true for a preset to hold: the nodes as they were measured, and their linked ports.
+
+Only gathers; comparing with a fabric of today is the gate's job. Ports are those netdevs that a proven link of the run
+touches. IPv6 link-local addresses are left out, since they follow from the MAC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Endpoint, Fabric, Netdev
+from fabricdoc.model.preset import Fingerprint, NodePrint, PortPrint
+from fabricdoc.model.run import NodeContext, Run
+
+
+def fingerprint(run: Run, fabric: Fabric | None) -> Fingerprint:
+    """The fingerprint of a run; facts of ports come from the fabric document scanned with it, else are unknown."""
+    return Fingerprint(nodes=tuple(_node_print(node, run, fabric) for node in run.nodes))
+
+
+def _node_print(node: NodeContext, run: Run, fabric: Fabric | None) -> NodePrint:
+    facts = node.model_dump(exclude={"target"})
+    return NodePrint.model_validate(facts | {"ports": _ports(node.name, run, fabric)})
+
+
+def ends_of(run: Run, node: str) -> Iterator[tuple[Endpoint, Endpoint]]:
+    """Each end of a proven link that lies on that node, with the end it meets."""
+    if isinstance(run.links, Unknown):
+        return
+    for link in run.links:
+        for mine, other in ((link.a, link.b), (link.b, link.a)):
+            if mine.node == node:
+                yield mine, other
+
+
+def _ports(node: str, run: Run, fabric: Fabric | None) -> tuple[PortPrint, ...]:
+    ends: dict[str, Endpoint] = {}
+    peers: dict[str, set[str]] = {}
+    for mine, other in ends_of(run, node):
+        ends.setdefault(mine.netdev, mine)
+        peers.setdefault(mine.netdev, set()).add(f"{other.node}/{other.netdev}")
+    return tuple(_port(ends[name], ", ".join(sorted(peers[name])), fabric) for name in sorted(ends))
+
+
+def _port(end: Endpoint, peer: str, fabric: Fabric | None) -> PortPrint:
+    netdev = _netdev(end, fabric)
+    if isinstance(netdev, Unknown):
+        return PortPrint(
+            netdev=end.netdev, hca=end.hca, mac=end.mac or netdev, mtu=netdev, speed_mbps=netdev, peer=peer
+        )
+    return PortPrint(
+        netdev=end.netdev,
+        hca=end.hca,
+        mac=netdev.mac,
+        mtu=netdev.mtu,
+        speed_mbps=netdev.speed_mbps,
+        addresses=_addresses(netdev),
+        peer=peer,
+    )
+
+
+def _netdev(end: Endpoint, fabric: Fabric | None) -> Netdev | Unknown:
+    for node in fabric.nodes if fabric is not None else ():
+        if node.name != end.node:
+            continue
+        if isinstance(node.netdevs, Unknown):
+            return node.netdevs
+        for netdev in node.netdevs:
+            if netdev.name == end.netdev:
+                return netdev
+        return Unknown(unknown=f"the scan of {end.node} shows no {end.netdev}")
+    return Unknown(unknown=f"no scan of {end.node} came with the run")
+
+
+def _addresses(netdev: Netdev) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            f"{address.ip}/{address.prefix}"
+            for address in netdev.addresses
+            if not (address.family == "ipv6" and address.scope == "link")
+        )
+    )

@@ -1,0 +1,118 @@
+"""What a candidate's readings mean under an objective: better, worse, same or inconclusive, and why.
+
+decode, prefill: the time of that stage alone decides. mix: neither stage may be worse and no size the profile uses
+may lose; then a gain in either stage is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from fabricdoc.model.verdict import CellVerdict, Judgement
+from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading
+from fabricdoc.tuning.stage import PER, PHASES, Phase, StageRecipe
+from fabricdoc.tuning.weighing import Weighed
+from fabricdoc.tuning.wording import cell_text, interval_text, percent_text
+
+Objective = Literal["decode", "prefill", "mix"]
+
+NOTHING_SENT = "the profile sends nothing between nodes under this objective, so there is nothing to tune"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A judgement with its reason and the stage it rests on (None when none could be scored)."""
+
+    verdict: Judgement
+    reason: str
+    phase: Phase | None = None
+
+
+def due_phases(objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> tuple[Phase, ...]:
+    """The stages the objective weighs that send anything at all."""
+    wanted = PHASES if objective == "mix" else (objective,)
+    return tuple(phase for phase in wanted if recipes[phase].calls or recipes[phase].missing)
+
+
+def decide(weighed: Weighed, objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> Decision:
+    """Judge one candidate's readings of one round under the objective."""
+    due = due_phases(objective, recipes)
+    unread = [phase for phase in due if phase not in weighed.stages]
+    if not due:
+        return Decision("same", NOTHING_SENT)
+    if weighed.blocks < BLOCKS_TO_SPEAK or unread:
+        return Decision("inconclusive", _nothing_to_say(weighed, unread, recipes))
+    readings = {phase: weighed.stages[phase] for phase in due}
+    return _decide_stage(readings, due[0]) if objective != "mix" else _decide_mix(readings, weighed)
+
+
+def main_phase(objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> Phase | None:
+    """The stage whose floor and smallest effect stand for the whole: the first usable one of the objective."""
+    return next((phase for phase in due_phases(objective, recipes) if recipes[phase].usable), None)
+
+
+def _nothing_to_say(weighed: Weighed, unread: list[Phase], recipes: Mapping[Phase, StageRecipe]) -> str:
+    if weighed.blocks < BLOCKS_TO_SPEAK:
+        return f"{weighed.blocks} of at least {BLOCKS_TO_CALL} paired blocks were measured"
+    missing = [f"{op} of {phase}" for phase in unread for op in recipes[phase].missing]
+    return f"{' and '.join(missing or unread)} was not measured"
+
+
+def _decide_stage(readings: Mapping[Phase, Reading], phase: Phase) -> Decision:
+    reading = readings[phase]
+    return Decision(reading.verdict, stage_text(phase, reading), phase)
+
+
+def _decide_mix(readings: Mapping[Phase, Reading], weighed: Weighed) -> Decision:
+    by_verdict = {
+        verdict: [phase for phase, reading in readings.items() if reading.verdict == verdict]
+        for verdict in ("better", "worse", "inconclusive")
+    }
+    first = next(iter(readings))
+    phase = by_verdict["better"][0] if by_verdict["better"] else first
+    gain = stage_text(phase, readings[phase])
+    if by_verdict["worse"]:
+        return _mix_stage_loss(readings, by_verdict["worse"][0], by_verdict["better"], weighed)
+    if weighed.lost:
+        loss = "loses at " + "; ".join(f"{_place(cell)}: {cell_text(cell)}" for cell in _worst(weighed))
+        if by_verdict["better"]:
+            return Decision("same", f"{gain}, but {loss}", phase)
+        return Decision("worse", f"{loss}; {gain}", phase)
+    if by_verdict["inconclusive"]:
+        unclear = by_verdict["inconclusive"][0]
+        return Decision("inconclusive", stage_text(unclear, readings[unclear]), phase)
+    if by_verdict["better"]:
+        return Decision("better", gain, phase)
+    return Decision("same", "; ".join(stage_text(one, reading) for one, reading in readings.items()), phase)
+
+
+def _mix_stage_loss(readings: Mapping[Phase, Reading], worse: Phase, better: list[Phase], weighed: Weighed) -> Decision:
+    """A stage that is worse: named with its worst size, after the gain it would have bought."""
+    loss = stage_text(worse, readings[worse])
+    cells = [cell for cell in _worst(weighed) if cell.phase == worse][:1]
+    loss += "".join(f"; {cell_text(cell)}" for cell in cells)
+    if better:
+        return Decision("worse", f"{stage_text(better[0], readings[better[0]])}, but loses at {worse}: {loss}", worse)
+    return Decision("worse", f"loses at {worse}: {loss}", worse)
+
+
+def _place(cell: CellVerdict) -> str:
+    return "a neighbour of the profile's sizes" if cell.phase == "grid" else cell.phase
+
+
+def _worst(weighed: Weighed) -> list[CellVerdict]:
+    return sorted(weighed.lost, key=lambda cell: cell.interval.ratio)[:2]
+
+
+def stage_text(phase: Phase, reading: Reading) -> str:
+    """A stage's reading as a sentence without a stop: the effect, or that there is none to be seen."""
+    effect = interval_text(reading.interval)
+    if reading.verdict == "same":
+        if reading.interval.low <= 1.0 <= reading.interval.high:
+            return f"no clear difference {PER[phase]}: {effect}"
+        return f"{effect} {PER[phase]}, not clear of the A/A floor of {percent_text(reading.floor)}"
+    if reading.verdict == "inconclusive":
+        return f"{effect} {PER[phase]}, but {BLOCKS_TO_CALL} paired blocks are needed to call it"
+    return f"{effect} {PER[phase]}"
