@@ -108,7 +108,7 @@ def _keep_only(orders_fd: int, events_fd: int, log_fd: int) -> None:
     for fd in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if fd not in keep:
             _close(fd)
-    _line_buffer_c_stdout()
+    _line_buffer_output()
 
 
 def _close(fd: int) -> None:
@@ -124,8 +124,9 @@ def import_fds(path: Sequence[str]) -> set[int]:
     return {int(item[len(start) :]) for item in path if item.startswith(start) and item[len(start) :].isdigit()}
 
 
-def _line_buffer_c_stdout() -> None:
-    """NCCL logs to C's stdout, which would keep its last 4 KiB from us when the rank is killed."""
+def _line_buffer_output() -> None:
+    """Python and C (NCCL logs to its stdout) would keep their last 4 KiB from us when the rank is killed."""
+    sys.stdout = sys.stderr = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     library = ctypes.CDLL(None)
     library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, ctypes.c_size_t(0))
 

@@ -21,6 +21,7 @@ ITEM_BYTES = {"bfloat16": 2, "float32": 4}
 LONGEST_CHAIN = 4096
 _LARGEST = 64  # largest value one rank sends
 _FEWEST_VALUES = 4  # with fewer distinct values per rank a dense payload says too little
+_DENSE_WORLD = 16  # adding up what more ranks send takes too long, here and on every rank
 _EXPONENT_LIMIT = 2**126
 _GATHER_VALUES = 127
 _GATHER_STRIDE = 31
@@ -39,7 +40,7 @@ def _sparse_values(world: int, bits: int) -> int:
 
 
 def _is_dense(world: int, bits: int) -> bool:
-    return _dense_values(world, bits) >= _FEWEST_VALUES
+    return world <= _DENSE_WORLD and _dense_values(world, bits) >= _FEWEST_VALUES
 
 
 @lru_cache(maxsize=16)

@@ -121,8 +121,7 @@ class RankProcess:
         if self._verdict is None and os.fstat(self._log_fd).st_size > LOG_LIMIT:
             self.end_as("garbage", f"rank {self.rank} wrote more than {LOG_LIMIT >> 20} MiB of log")
         if now >= self._kill_at and self._verdict:
-            status, reason = self._verdict
-            self._verdict = (status, reason + stack_top(self.log()))
+            self._add_stack(*self._verdict)
             self.end_as(*self._verdict)
         if now >= self._give_up_at:
             self._give_up()
@@ -136,9 +135,14 @@ class RankProcess:
             return None
         self.reaped = True
         events, _ = self.read()
+        if self._verdict and self._kill_at < math.inf:  # it ended by itself in the time it had for its stack
+            self._add_stack(*self._verdict)
         if not self.status:
             self.status, self.reason = self._verdict or self._own_end(wait_status)
         return events
+
+    def _add_stack(self, status: str, reason: str) -> None:
+        self._verdict = (status, reason + stack_top(self.log()))
 
     def _own_end(self, wait_status: int) -> tuple[str, str]:
         if self._said:

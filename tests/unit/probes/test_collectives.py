@@ -128,11 +128,19 @@ def test_every_shard_of_an_all_gather_is_compared(world: int, dtype: str, size: 
 
 
 def test_shapes_share_one_memory_and_each_gets_its_own_payload() -> None:
-    shapes = [Shape("all_reduce", 6, "bfloat16"), Shape("all_gather", 4098, "float32"), Shape("all_reduce", 64, "float32")]
+    shapes = [
+        Shape("all_reduce", 6, "bfloat16"),
+        Shape("all_gather", 4098, "float32"),
+        Shape("all_reduce", 64, "float32"),
+    ]
     space = Workspace(shapes, 1, 2, CPU)
     for shape in [*shapes, *reversed(shapes)]:
         one = space.collective(shape)
-        sent = payload.shard(1) if shape.op == "all_gather" else payload.contribution(1, 2, 8 if shape.dtype[0] == "b" else 24)
+        sent = (
+            payload.shard(1)
+            if shape.op == "all_gather"
+            else payload.contribution(1, 2, 8 if shape.dtype[0] == "b" else 24)
+        )
         assert one._source.tolist() == list(sent[: one._source.numel()])
         assert one._source.numel() == elements(shape, 2)[1]
 

@@ -20,8 +20,8 @@ def representable(value: int, bits: int) -> bool:
     return odd.bit_length() <= bits and value < 2**128
 
 
-@settings(max_examples=25, deadline=None)
-@given(world=WORLDS, bits=BITS)
+@pytest.mark.parametrize("world", [1, 2, 3, 5, 8, 9, 16, 33, 130])
+@pytest.mark.parametrize("bits", [8, 24])
 def test_total_is_the_sum_of_what_every_rank_sends(world: int, bits: int) -> None:
     sums = [0] * payload.PERIOD
     for rank in range(world):
@@ -29,7 +29,7 @@ def test_total_is_the_sum_of_what_every_rank_sends(world: int, bits: int) -> Non
     assert tuple(sums) == payload.total(world, bits)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(world=st.integers(1, 40), bits=BITS, order=st.randoms(use_true_random=False))
 def test_first_sum_is_exact_in_any_order(world: int, bits: int, order: object) -> None:
     ranks = list(range(world))
@@ -43,17 +43,15 @@ def test_first_sum_is_exact_in_any_order(world: int, bits: int, order: object) -
             assert representable(partial, bits)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(world=WORLDS, bits=BITS)
 def test_every_partial_sum_of_a_whole_chain_is_exact(world: int, bits: int) -> None:
     chain = payload.chain_limit(world, bits)
-    values = set(payload.total(world, bits))
-    for call in range(2, min(chain, 200) + 1):
-        held = world ** (call - 2)
+    values = sorted(set(payload.total(world, bits)))[-40::13]
+    for call in {2, 3, 4, chain - 1, chain} & set(range(2, chain + 1)):
+        held = world ** (call - 2) if world > 1 else 1
         for value in values:
             assert all(representable(j * value * held, bits) for j in range(1, world + 1)), (call, value)
-            if world > 64:
-                break
 
 
 @pytest.mark.parametrize("world", [2, 3, 4, 6, 8, 16])
@@ -73,7 +71,7 @@ def test_one_rank_alone_has_the_longest_chain() -> None:
     assert payload.chain_limit(1, 8) == payload.LONGEST_CHAIN
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(world=WORLDS, bits=BITS, data=st.data())
 def test_a_missing_or_doubled_rank_changes_the_sum(world: int, bits: int, data: st.DataObject) -> None:
     rank = data.draw(st.integers(0, world - 1))
@@ -83,7 +81,7 @@ def test_a_missing_or_doubled_rank_changes_the_sum(world: int, bits: int, data: 
     assert all(value >= 1 for value in payload.total(world, bits))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(world=WORLDS, bits=BITS, power=st.integers(0, 30))
 def test_data_moved_by_a_power_of_two_is_seen(world: int, bits: int, power: int) -> None:
     expected = payload.total(world, bits)
@@ -93,12 +91,14 @@ def test_data_moved_by_a_power_of_two_is_seen(world: int, bits: int, power: int)
         assert expected[shift:] + expected[:shift] != expected
 
 
-@given(world=st.integers(9, 300))
-def test_large_worlds_send_each_element_from_one_rank(world: int) -> None:
-    senders = [payload.contribution(rank, world, 8) for rank in (0, 1, world - 1)]
+@settings(max_examples=20, deadline=None)
+@given(world=st.integers(17, 300), bits=BITS)
+def test_large_worlds_send_each_element_from_one_rank(world: int, bits: int) -> None:
+    senders = [payload.contribution(rank, world, bits) for rank in (0, 1, world - 1)]
     assert all(sum(1 for sent in senders if sent[index]) <= 1 for index in range(0, payload.PERIOD, 13))
 
 
+@settings(max_examples=20, deadline=None)
 @given(rank=st.integers(0, 5000))
 def test_a_shard_is_rank_zeros_turned_to_the_left(rank: int) -> None:
     shift = payload.shard_shift(rank)
@@ -106,6 +106,7 @@ def test_a_shard_is_rank_zeros_turned_to_the_left(rank: int) -> None:
     assert payload.shard(rank) == first[shift:] + first[:shift]
 
 
+@settings(max_examples=20, deadline=None)
 @given(a=st.integers(0, 4092), b=st.integers(0, 4092))
 def test_no_two_shards_are_alike(a: int, b: int) -> None:
     assert (payload.shard(a) == payload.shard(b)) == (a == b)

@@ -32,7 +32,9 @@ def test_large_messages_keep_five_calls() -> None:
     assert (plan.calls, plan.replays, plan.warmup) == (5, 1, 5)
 
 
-@given(size=st.integers(1, 1 << 30), view=st.sampled_from(VIEWS), asked=st.integers(1, 500), budget=st.integers(1, 1 << 32))
+@given(
+    size=st.integers(1, 1 << 30), view=st.sampled_from(VIEWS), asked=st.integers(1, 500), budget=st.integers(1, 1 << 32)
+)
 def test_bytes_stay_in_the_budget_or_at_five_calls(size: int, view: str, asked: int, budget: int) -> None:
     plan = plan_for(shape(size), view, {"calls": {view: asked}, "budget_bytes": budget, "warmup": 20, "replays": 4})
     assert 1 <= plan.calls <= asked

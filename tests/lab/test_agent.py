@@ -1,0 +1,359 @@
+"""Two real agents, real torch, gloo over loopback: what a launch gives when all is well and when a rank is not.
+
+Each agent is loaded once for the whole file. A launch whose environment holds SPOIL makes one rank misbehave: that is
+done by a subclass of the collective inside these agents, not by the probes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricdoc.transport import NodeSpec, open_channels
+
+pytestmark = pytest.mark.lab
+
+ROOT = Path(__file__).parents[2]
+LIMIT_S = 60.0
+SIZES = (8, 4096, 20480, 1 << 20)
+NONCE = "c0ffee"
+
+DRIVER = """
+import os, signal, sys, time
+import probes.agent as agent, probes.collectives as collectives
+from probes.__main__ import run
+
+place = {}
+real = agent.run_rank
+
+def run_rank(task, orders, events):
+    place.update(rank=task.rank, events=events, calls=0)
+    return real(task, orders, events)
+
+class Spoiled(collectives.Collective):
+    since = 0
+    def restart(self):
+        self.since = 0
+        super().restart()
+    def call(self):
+        super().call()
+        self.since += 1
+        place["calls"] += 1
+        spoil = os.environ.get("SPOIL", "") if place["rank"] == 1 else ""
+        if spoil == "data" or (spoil == "late data" and self.since > 3):
+            self._buffer[-1:].mul_(1.5)
+        if place["calls"] == 30:
+            if spoil in ("SIGKILL", "SIGSTOP"):
+                os.kill(os.getpid(), getattr(signal, spoil))
+            if spoil == "sleep":
+                time.sleep(600)
+            if spoil == "garbage":
+                os.write(place["events"], b"Hello from a plugin\\n")
+                time.sleep(600)
+
+agent.run_rank, collectives.Collective = run_rank, Spoiled
+sys.exit(run("agent", sys.argv[1]))
+"""
+
+
+class Node:
+    """One agent of ours, as a controller would hold it."""
+
+    def __init__(self) -> None:
+        argv = [sys.executable, "-c", DRIVER, NONCE]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        self.heard: list[dict[str, Any]] = []
+        self._buffer = b""
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def fileno(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def pump(self) -> list[dict[str, Any]]:
+        chunk = os.read(self.fileno(), 65536)
+        assert chunk, "the agent ended"
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+        messages = [json.loads(line.removeprefix(f"\x1e{NONCE} ".encode())) for line in lines]
+        self.heard += messages
+        return messages
+
+
+class Pair:
+    """Two agents and launches over both."""
+
+    def __init__(self) -> None:
+        self.nodes = (Node(), Node())
+        self.number = 0
+        for node in self.nodes:
+            node.send({"do": "hello"})
+        self.until(lambda: all(node.heard for node in self.nodes))
+
+    def launch(self, work: dict[str, Any], *, each: int = 1, deadline_s: float = 40, port: int = 0, **env: str) -> None:
+        """Start `each` ranks on both nodes; node 0 has rank 0."""
+        self.number += 1
+        for index, node in enumerate(self.nodes):
+            node.heard.clear()
+            places = [{"rank": index + 2 * local, "local_rank": local} for local in range(each)]
+            order = {"do": "launch", "number": self.number, "backend": "gloo", "world": 2 * each, "ranks": places}
+            environment = {"GLOO_SOCKET_IFNAME": "lo", **env}
+            node.send({**order, "env": environment, "unset": [], "deadline_s": deadline_s, "work": work})
+        self.until(lambda: bool(self.events("store")))
+        (store,) = self.events("store")
+        for node in self.nodes:
+            node.send({"do": "join", "number": self.number, "address": "127.0.0.1", "port": port or store["port"]})
+
+    def until(self, reached: Callable[[], bool]) -> None:
+        end = time.monotonic() + LIMIT_S
+        while not reached():
+            ready = select.select(self.nodes, [], [], max(0.0, end - time.monotonic()))[0]
+            assert ready, "nothing more was heard"
+            for node in ready:
+                node.pump()
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [event for node in self.nodes for event in node.heard if event["event"] == name]
+
+    def finish(self) -> dict[int, dict[str, Any]]:
+        """The `rank_done` of every rank, once both nodes are done."""
+        self.until(lambda: len(self.events("launch_done")) == 2)
+        return {event["rank"]: event for event in self.events("rank_done")}
+
+    def in_phase(self, phase: str, ranks: int = 2) -> None:
+        self.until(lambda: sum(event["phase"] == phase for event in self.events("phase")) == ranks)
+
+    def end(self) -> None:
+        for node in self.nodes:
+            node.process.kill()
+            node.process.wait()
+            for stream in (node.process.stdin, node.process.stdout):
+                assert stream is not None
+                stream.close()
+
+
+@pytest.fixture(scope="module")
+def shared_pair() -> Iterator[Pair]:
+    pytest.importorskip("torch", reason="ranks need torch")
+    made = Pair()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def pair(shared_pair: Pair) -> Pair:
+    """The agents are used again: no launch may have left a process."""
+    assert all(children(node.process.pid) == [] for node in shared_pair.nodes)
+    return shared_pair
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except OSError:
+        return True
+
+
+def work_of(
+    *sizes: int, dtype: str = "bfloat16", ops: tuple[str, ...] = ("all_reduce", "all_gather"), **changes: Any
+) -> dict[str, Any]:
+    shapes = [{"op": op, "size": size, "dtype": dtype} for op in ops for size in sizes]
+    counts = {"calls": {"eager": 12, "throughput": 5}, "replays": 2, "warmup": 3}
+    return {"shapes": shapes, "views": ["graph", "eager", "throughput"], **counts, **changes}
+
+
+LONG = work_of(4096, calls={"eager": 3000}, warmup=20)
+
+
+def test_a_launch_over_the_real_transport() -> None:
+    """The zip as it travels, twice on this machine: the ranks import the rest of it from the agent's memory."""
+    pytest.importorskip("torch", reason="ranks need torch")
+    heard: list[tuple[str, dict[str, Any]]] = []
+    specs = [NodeSpec(name, "local", python=sys.executable) for name in ("alpha", "beta")]
+    with open_channels(specs, "agent") as channels:
+
+        def collect(event: str, count: int) -> list[dict[str, Any]]:
+            end = time.monotonic() + LIMIT_S
+            while sum(message["event"] == event for _, message in heard) < count:
+                got = channels.receive(max(0.0, end - time.monotonic()))
+                assert got is not None, heard
+                heard.append(got)
+            return [message for _, message in heard if message["event"] == event]
+
+        channels.broadcast({"do": "hello"})
+        assert all(hello["torch"] and "gloo" in hello["backends"] for hello in collect("hello", 2))
+        for rank, name in enumerate(channels.names):
+            order = {"do": "launch", "number": 1, "backend": "gloo", "world": 2, "deadline_s": 40, "unset": []}
+            places = [{"rank": rank, "local_rank": 0}]
+            channels.send(
+                name, {**order, "ranks": places, "env": {"GLOO_SOCKET_IFNAME": "lo"}, "work": work_of(8, 4096)}
+            )
+        (store,) = collect("store", 1)
+        channels.broadcast({"do": "join", "number": 1, "address": "127.0.0.1", "port": store["port"]})
+        assert [done["status"] for done in collect("launch_done", 2)] == ["ok", "ok"]
+    cells = [message for _, message in heard if message["event"] == "cell"]
+    assert len(cells) == 2 * 2 * 2
+    assert all(cell["correct"] for cell in cells)
+
+
+def test_cells_of_every_shape_and_possible_view(pair: Pair) -> None:
+    pair.launch(work_of(*SIZES))
+    ends = pair.finish()
+    assert {end["status"] for end in ends.values()} == {"ok"}, ends
+    cells = pair.events("cell")
+    seen = {(cell["rank"], cell["view"], cell["op"], cell["size"]): cell for cell in cells}
+    expected = {(rank, "eager", op, size) for rank in (0, 1) for op in ("all_reduce", "all_gather") for size in SIZES}
+    expected |= {(rank, "throughput", op, 1 << 20) for rank in (0, 1) for op in ("all_reduce", "all_gather")}
+    assert set(seen) == expected, "no graph on gloo, no throughput below 1 MiB"
+    assert len(cells) == len(seen)
+    assert all(cell["correct"] is True and cell["dtype"] == "bfloat16" for cell in cells)
+    assert all(len(cell["samples"]) == (12 if cell["view"] == "eager" else 3) for cell in cells)
+    assert all(0 < sample < 30e6 for cell in cells for sample in cell["samples"])
+    assert [event["phase"] for event in pair.nodes[1].heard if event["event"] == "phase"] == [
+        "init",
+        "connect",
+        "check",
+        "measure",
+        "done",
+    ]
+    assert ends[0]["timings_s"].keys() == {"fork", "init", "connect", "check", "measure", "done"}
+    overhead_s = sum(spent for phase, spent in ends[0]["timings_s"].items() if phase != "measure")
+    assert overhead_s < 3, "a warm launch is little more than its measuring"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_more_ranks_and_chains_that_must_restart(pair: Pair, dtype: str) -> None:
+    """World 6 stays exact for few calls only, so every series is cut; odd sizes do not divide."""
+    pair.launch(work_of(2, 50, 20490, dtype=dtype), each=3)
+    ends = pair.finish()
+    assert sorted(ends) == [0, 1, 2, 3, 4, 5]
+    assert {end["status"] for end in ends.values()} == {"ok"}, ends
+    assert len(pair.events("cell")) == 6 * 2 * 3
+    assert all(cell["correct"] for cell in pair.events("cell"))
+
+
+def test_a_proof_is_short(pair: Pair) -> None:
+    pair.launch(work_of(8, 4096, proof=True, calls={"eager": 500}))
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
+    assert all(len(cell["samples"]) == 1 and cell["correct"] for cell in pair.events("cell"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "op", "right"),
+    [
+        ("data", "all_reduce", False),
+        ("data", "all_gather", False),
+        ("late data", "all_reduce", False),
+        ("", "all_reduce", True),
+    ],
+)
+def test_one_wrong_element_on_one_rank_is_told(pair: Pair, spoil: str, op: str, right: bool) -> None:
+    """Late: only after the check, in the middle of the timed calls."""
+    pair.launch(work_of(8, 20480, ops=(op,), views=["eager"]), SPOIL=spoil)
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
+    cells = [cell for cell in pair.events("cell") if cell["rank"] == 1]
+    assert [cell["correct"] for cell in cells] == [right] * 2
+
+
+def test_a_rank_that_is_killed(pair: Pair) -> None:
+    pair.launch(LONG, SPOIL="SIGKILL")
+    ends = pair.finish()
+    assert (ends[1]["status"], ends[1]["reason"]) == ("died", "rank 1 was killed by SIGKILL in phase measure")
+    assert ends[0]["status"] == "failed", "its peer notices"
+    assert ends[0]["phase"] == "measure"
+    assert "Traceback" in ends[0]["log"]
+    assert "\n" not in ends[0]["reason"]
+    assert {done["status"] for done in pair.events("launch_done")} == {"failed"}
+
+
+def test_a_rank_that_is_stopped(pair: Pair) -> None:
+    pair.launch(LONG, SPOIL="SIGSTOP", deadline_s=4)
+    ends = pair.finish()
+    assert ends[1]["reason"] == "rank 1 was in phase measure at the deadline of 4 s: stopped (state T)"
+    assert {end["status"] for end in ends.values()} == {"timeout"}
+    assert ends[0]["reason"].startswith("rank 0 was in phase measure at the deadline of 4 s, in ")
+
+
+def test_a_rank_that_hangs_leaves_its_stack(pair: Pair) -> None:
+    pair.launch(LONG, SPOIL="sleep", deadline_s=4)
+    ends = pair.finish()
+    assert ends[1]["reason"].startswith("rank 1 was in phase measure at the deadline of 4 s, in call (<string>:")
+    assert "probes/worker.py" in ends[0]["log"], "where its peer waits"
+    assert {done["status"] for done in pair.events("launch_done")} == {"timeout"}
+
+
+def test_a_rank_whose_pipe_carries_garbage(pair: Pair) -> None:
+    pair.launch(LONG, SPOIL="garbage", deadline_s=20)
+    ends = pair.finish()
+    assert ends[1]["status"] == "garbage"
+    assert "Hello from a plugin" in ends[1]["reason"]
+    assert ends[0]["status"] == "failed"
+
+
+def test_stop_in_the_middle(pair: Pair) -> None:
+    pair.launch(work_of(4096, calls={"eager": 3_000_000}, budget_bytes=1 << 50))
+    pair.in_phase("measure")
+    for node in pair.nodes:
+        node.send({"do": "stop", "number": pair.number})
+    assert pair.finish().keys() == {0, 1}
+    assert pair.finish()[0]["status"] == "stopped"
+
+
+def test_an_interface_that_is_not_there_fails_with_the_reason(pair: Pair) -> None:
+    pair.launch(work_of(8), deadline_s=20, GLOO_SOCKET_IFNAME="nosuch0")
+    ends = pair.finish()
+    assert ends[0]["status"] in ("failed", "timeout")
+    assert any("nosuch0" in end["reason"] for end in ends.values())
+    assert {end["phase"] for end in ends.values()} == {"init"}
+
+
+def test_a_store_that_does_not_answer_is_waited_for_until_the_deadline(pair: Pair) -> None:
+    pair.launch(work_of(8), deadline_s=2, port=1)
+    ends = pair.finish()
+    assert {(end["status"], end["phase"]) for end in ends.values()} == {("timeout", "init")}
+    assert ", in join_store (rendezvous.py:" in ends[1]["reason"]
+
+
+def test_the_agents_have_touched_no_cuda_and_run_no_thread(pair: Pair) -> None:
+    for node in pair.nodes:
+        assert "libcuda.so" not in Path(f"/proc/{node.process.pid}/maps").read_text()
+        assert len(list(Path(f"/proc/{node.process.pid}/task").iterdir())) == 1
+
+
+def test_the_end_of_stdin_and_a_killed_agent_leave_no_rank() -> None:
+    pytest.importorskip("torch", reason="ranks need torch")
+    pair = Pair()
+    try:
+        pair.launch(work_of(4096, calls={"eager": 3_000_000}, budget_bytes=1 << 50))
+        pair.in_phase("measure")
+        ranks = [rank for node in pair.nodes for rank in children(node.process.pid)]
+        assert len(ranks) == 2
+        began = time.monotonic()
+        assert pair.nodes[0].process.stdin is not None
+        pair.nodes[0].process.stdin.close()
+        assert pair.nodes[0].process.wait(LIMIT_S) == 0
+        assert time.monotonic() - began < 2
+        os.kill(pair.nodes[1].process.pid, signal.SIGKILL)
+        end = time.monotonic() + LIMIT_S
+        while not all(is_gone(rank) for rank in ranks) and time.monotonic() < end:
+            time.sleep(0.005)
+        assert all(is_gone(rank) for rank in ranks)
+    finally:
+        pair.end()

@@ -1,0 +1,370 @@
+"""A real agent process over its real wire; torch is a stub and its ranks, real forks, play a part named in the work."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[3]
+LIMIT_S = 30.0
+NONCE = "0badc0de"
+
+DRIVER = """
+import json, os, signal, sys, time
+import probes.agent as agent
+from probes.__main__ import run
+
+def say(fd, event, **fields):
+    os.write(fd, json.dumps({"event": event, **fields}).encode() + b"\\n")
+
+def play(task, orders, events):
+    part = task.work["part"]
+    say(events, "phase", phase="init", at_s=0.01)
+    if part == "store":
+        say(events, "store", port=40000 + task.rank)
+        order = json.loads(os.read(orders, 4096))
+        say(events, "cell", view="eager", op="all_reduce", size=order["port"], dtype=order["address"],
+            samples=[float(task.world), float(task.local_rank)], correct=True)
+        print("log of rank", task.rank, os.environ["NCCL_ALGO"], os.environ.get("GONE"))
+    say(events, "phase", phase="measure", at_s=0.02)
+    if part == "exit":
+        return 9
+    if part == "garbage" and task.rank == 0:
+        os.write(events, b"Hello from a plugin\\n")
+    if part in ("hang", "garbage"):
+        time.sleep(600)
+    if part == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if part == "raise":
+        say(events, "end", status="failed", reason="RuntimeError: as told", timings_s={})
+        return 1
+    say(events, "end", status="ok", reason="", timings_s={"measure": 0.1})
+    return 0
+
+agent.run_rank = play
+sys.exit(run("agent", sys.argv[1]))
+"""
+
+STUB = {
+    "torch/__init__.py": "__version__ = '2.99.0'\nfrom . import version\n",
+    "torch/version.py": "cuda = None\n",
+    "torch/distributed.py": "is_available = is_gloo_available = lambda: True\nis_nccl_available = lambda: False\n",
+}
+
+
+class Talk:
+    """One agent and the controller's end of its wire."""
+
+    def __init__(self, folder: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(folder), "GONE": "still here"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, NONCE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=environment,
+        )
+        self._buffer = b""
+
+    def send(self, **message: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def launch(self, part: str, *, ranks: int = 1, deadline_s: float = 60, **changes: Any) -> None:
+        places = [{"rank": rank, "local_rank": rank} for rank in range(ranks)]
+        base = {"number": 7, "backend": "gloo", "world": ranks, "env": {"NCCL_ALGO": "ring;allreduce:tree"}}
+        order = {**base, "ranks": places, "unset": ["GONE"], "deadline_s": deadline_s, "work": {"part": part}}
+        self.send(do="launch", **{**order, **changes})
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        prefix = f"\x1e{NONCE} ".encode()
+        end = time.monotonic() + LIMIT_S
+        while b"\n" not in self._buffer:
+            ready = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))[0]
+            chunk = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            assert chunk, f"the agent said nothing more: {self.process.poll()}"
+            self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        assert line.startswith(prefix), line
+        message: dict[str, Any] = json.loads(line[len(prefix) :])
+        return message
+
+    def until(self, event: str, **fields: Any) -> list[dict[str, Any]]:
+        """Everything up to and with the event that has these fields."""
+        heard = [self.hear()]
+        while not (heard[-1]["event"] == event and fields.items() <= heard[-1].items()):
+            heard.append(self.hear())
+        return heard
+
+    def leave(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(LIMIT_S)
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Talk]:
+    for name, text in STUB.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    talk = Talk(tmp_path)
+    yield talk
+    talk.process.kill()
+    talk.process.wait(LIMIT_S)
+    for stream in (talk.process.stdin, talk.process.stdout, talk.process.stderr):
+        if stream is not None:
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except OSError:
+        return True
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def done_of(heard: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    return {event["rank"]: event for event in heard if event["event"] == "rank_done"}
+
+
+def test_hello_tells_what_is_here(agent: Talk) -> None:
+    agent.send(do="hello")
+    hello = agent.hear()
+    assert hello.pop("import_s") >= 0
+    assert hello.pop("torch_path").endswith("torch/__init__.py")
+    assert hello.pop("gpus") >= -1
+    assert hello.pop("hostname")
+    assert hello == {
+        "event": "hello",
+        "pid": agent.process.pid,
+        "python": sys.version.split()[0],
+        "torch": "2.99.0",
+        "torch_error": "",
+        "cuda": None,
+        "nccl": None,
+        "backends": ["gloo"],
+    }
+
+
+def test_without_torch_hello_has_the_reason_and_a_launch_fails_with_it(agent: Talk, tmp_path: Path) -> None:
+    (tmp_path / "torch" / "__init__.py").write_text("raise ImportError('no torch in this image')")
+    agent.send(do="hello")
+    hello = agent.hear()
+    assert (hello["torch"], hello["torch_error"]) == (None, "ImportError: no torch in this image")
+    agent.launch("store", ranks=2)
+    heard = agent.until("launch_done")
+    assert [end["reason"] for end in done_of(heard).values()] == [
+        "no torch here: ImportError: no torch in this image"
+    ] * 2
+    assert heard[-1] == {"event": "launch_done", "number": 7, "status": "failed"}
+    assert agent.leave() == 0
+
+
+def test_a_backend_torch_lacks_fails_the_launch(agent: Talk) -> None:
+    agent.launch("store", backend="nccl")
+    end = done_of(agent.until("launch_done"))[0]
+    assert (end["status"], end["reason"]) == ("failed", "torch 2.99.0 has no backend 'nccl', only gloo")
+
+
+def test_a_launch_from_store_to_done(agent: Talk) -> None:
+    agent.launch("store", ranks=2)
+    heard = agent.until("store")
+    heard += agent.until("store")
+    assert next(event for event in heard if event["event"] == "store").keys() == {"event", "number", "port"}
+    agent.send(do="join", number=7, address="10.77.0.1", port=43211)
+    heard += agent.until("launch_done")
+    cells = [event for event in heard if event["event"] == "cell"]
+    assert {(cell["rank"], *cell["samples"]) for cell in cells} == {(0, 2.0, 0.0), (1, 2.0, 1.0)}
+    assert {(cell["dtype"], cell["size"], cell["number"]) for cell in cells} == {("10.77.0.1", 43211, 7)}
+    ends = done_of(heard)
+    assert {end["status"] for end in ends.values()} == {"ok"}
+    assert ends[1]["log"] == "log of rank 1 ring;allreduce:tree None\n"
+    assert set(ends[0]["timings_s"]) == {"fork", "measure"}
+    assert heard[-1] == {"event": "launch_done", "number": 7, "status": "ok"}
+    phases = [(event["rank"], event["phase"]) for event in heard if event["event"] == "phase"]
+    assert sorted(phases) == [(0, "init"), (0, "measure"), (1, "init"), (1, "measure")]
+
+
+def test_launches_follow_each_other(agent: Talk) -> None:
+    for number in (1, 2, 3):
+        agent.launch("ok", number=number)
+        assert agent.until("launch_done")[-1] == {"event": "launch_done", "number": number, "status": "ok"}
+    assert children(agent.process.pid) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "status", "reason"),
+    [
+        ("exit", "died", "rank 0 exited with status 9 in phase measure"),
+        ("raise", "failed", "RuntimeError: as told"),
+    ],
+)
+def test_ways_to_fail(agent: Talk, part: str, status: str, reason: str) -> None:
+    agent.launch(part)
+    heard = agent.until("launch_done")
+    end = done_of(heard)[0]
+    assert (end["status"], end["reason"], end["phase"]) == (status, reason, "measure")
+    assert heard[-1]["status"] == "failed"
+
+
+def test_a_killed_rank_died(agent: Talk) -> None:
+    agent.launch("hang")
+    agent.until("phase", phase="measure")
+    (rank,) = children(agent.process.pid)
+    os.kill(rank, signal.SIGKILL)
+    assert done_of(agent.until("launch_done"))[0]["reason"] == "rank 0 was killed by SIGKILL in phase measure"
+
+
+def test_garbage_ends_that_rank_and_the_deadline_the_other(agent: Talk) -> None:
+    agent.launch("garbage", ranks=2, deadline_s=1.5)
+    heard = agent.until("launch_done")
+    ends = done_of(heard)
+    assert (ends[0]["status"], ends[1]["status"]) == ("garbage", "timeout")
+    assert "Hello from a plugin" in ends[0]["reason"]
+    assert heard[-1]["status"] == "failed"
+
+
+def test_the_deadline_takes_the_stack_and_kills(agent: Talk) -> None:
+    began = time.monotonic()
+    agent.launch("hang", deadline_s=0.8)
+    end = done_of(agent.until("launch_done", status="timeout"))[0]
+    assert 0.8 <= time.monotonic() - began < 15
+    assert end["reason"].startswith("rank 0 was in phase measure at the deadline of 0.8 s, in play (<string>:")
+    assert "most recent call first" in end["log"]
+    assert children(agent.process.pid) == []
+
+
+def test_a_stopped_rank_is_named_and_killed(agent: Talk) -> None:
+    agent.launch("stop", deadline_s=0.8)
+    end = done_of(agent.until("launch_done", status="timeout"))[0]
+    assert end["reason"] == "rank 0 was in phase measure at the deadline of 0.8 s: stopped (state T)"
+    assert children(agent.process.pid) == []
+
+
+def test_stop_ends_the_ranks_of_that_launch_alone(agent: Talk) -> None:
+    agent.launch("hang", number=1, ranks=2)
+    agent.until("phase", phase="measure", number=1)
+    agent.launch("hang", number=2)
+    agent.until("phase", phase="measure", number=2)
+    agent.send(do="stop", number=1)
+    heard = agent.until("launch_done")
+    assert heard[-1] == {"event": "launch_done", "number": 1, "status": "stopped"}
+    assert {end["status"] for end in done_of(heard).values()} == {"stopped"}
+    assert len(children(agent.process.pid)) == 1
+
+
+def test_words_about_a_launch_that_is_over_change_nothing(agent: Talk) -> None:
+    agent.send(do="stop", number=1)
+    agent.send(do="join", number=1, address="10.77.0.1", port=1)
+    agent.send(do="hello")
+    assert agent.hear()["event"] == "hello"
+
+
+def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
+    agent.launch("hang", ranks=3)
+    agent.until("phase", phase="measure")
+    ranks = children(agent.process.pid)
+    assert len(ranks) == 3
+    began = time.monotonic()
+    assert agent.leave() == 0
+    assert time.monotonic() - began < 2
+    assert all(is_gone(rank) for rank in ranks)
+
+
+def test_ranks_of_a_killed_agent_are_killed(agent: Talk) -> None:
+    agent.launch("hang", ranks=2)
+    agent.until("phase", phase="measure")
+    ranks = children(agent.process.pid)
+    assert len(ranks) == 2
+    agent.process.kill()
+    wait_for(lambda: all(is_gone(rank) for rank in ranks))
+
+
+def test_a_controller_that_no_longer_reads_is_gone(agent: Talk) -> None:
+    agent.launch("hang")
+    agent.until("phase", phase="measure")
+    (rank,) = children(agent.process.pid)
+    assert agent.process.stdout is not None
+    agent.process.stdout.close()
+    agent.send(do="stop", number=7)
+    assert agent.process.wait(LIMIT_S) == 0
+    assert is_gone(rank)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"not json\n", "agent: Expecting value"),
+        (b'{"do": "reboot"}\n', "agent: no such request: {'do': 'reboot'}"),
+        (b'["hello"]\n', "agent: no such request"),
+        (b'{"do": "launch", "number": 1}\n', "agent: request launch lacks or misuses 'deadline_s'"),
+        (b'{"do": "join", "number": "seven"}\n', "agent: invalid literal"),
+    ],
+)
+def test_words_that_are_no_request_end_the_agent_and_its_ranks(agent: Talk, line: bytes, says: str) -> None:
+    agent.launch("hang")
+    agent.until("phase", phase="measure")
+    (rank,) = children(agent.process.pid)
+    assert agent.process.stdin is not None
+    agent.process.stdin.write(line)
+    agent.process.stdin.flush()
+    assert agent.process.wait(LIMIT_S) == 2
+    assert agent.process.stderr is not None
+    assert agent.process.stderr.read().decode().startswith(says)
+    assert is_gone(rank)
+
+
+def test_a_number_in_use_is_refused(agent: Talk) -> None:
+    agent.launch("hang")
+    agent.launch("hang")
+    assert agent.process.wait(LIMIT_S) == 2
+
+
+def test_ctrl_c_is_left_to_the_controller(agent: Talk) -> None:
+    agent.launch("hang")
+    agent.until("phase", phase="measure")
+    agent.process.send_signal(signal.SIGINT)
+    agent.send(do="stop", number=7)
+    assert agent.until("launch_done")[-1]["status"] == "stopped"
+
+
+def test_an_idle_agent_sleeps(agent: Talk) -> None:
+    agent.send(do="hello")
+    agent.hear()
+    spent = [_cpu_ticks(agent.process.pid)]
+    select.select([], [], [], 0.5)
+    spent.append(_cpu_ticks(agent.process.pid))
+    assert spent[1] - spent[0] <= 1
+
+
+def _cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])

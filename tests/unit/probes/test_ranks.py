@@ -1,0 +1,302 @@
+"""Ranks that are real forks but play their parts: each way to end, as the agent would see and tell it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.probes import ranks
+from fabricdoc.probes.forking import fork_rank
+from fabricdoc.probes.ranks import RankProcess, process_state, signal_name, stack_top
+
+pytestmark = pytest.mark.unit
+
+LIMIT_S = 20.0
+Start = Callable[[Callable[[int, int], int]], RankProcess]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Forks ranks; whatever is left of them afterwards is killed."""
+    started: list[RankProcess] = []
+
+    def begin(entry: Callable[[int, int], int]) -> RankProcess:
+        rank = RankProcess(1, fork_rank(entry, {}, []), time.monotonic())
+        started.append(rank)
+        return rank
+
+    yield begin
+    for rank in started:
+        if not rank.reaped:
+            os.kill(rank.pid, signal.SIGKILL)
+            os.waitpid(rank.pid, 0)
+        rank.close()
+
+
+def say(fd: int, event: str, **fields: Any) -> None:
+    os.write(fd, json.dumps({"event": event, **fields}).encode() + b"\n")
+
+
+def until(rank: RankProcess, reached: Callable[[], bool]) -> list[dict[str, Any]]:
+    """Drive the rank as the agent's loop does until `reached`; what it said meanwhile."""
+    heard: list[dict[str, Any]] = []
+    end = time.monotonic() + LIMIT_S
+    while not reached():
+        assert time.monotonic() < end, f"still {rank.phase}, {rank.status!r}"
+        heard += rank.read()[0]
+        rank.tick()
+        heard += rank.reap() or []
+        time.sleep(0.002)
+    return heard
+
+
+def ended(rank: RankProcess) -> tuple[str, str, list[dict[str, Any]]]:
+    heard = until(rank, lambda: bool(rank.status))
+    return rank.status, rank.reason, heard
+
+
+def hang(orders_fd: int, events_fd: int) -> int:
+    say(events_fd, "phase", phase="measure", at_s=0.1)
+    time.sleep(600)
+    return 0
+
+
+def test_a_rank_that_says_ok_is_ok(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        say(events_fd, "phase", phase="done", at_s=0.5)
+        say(events_fd, "end", status="ok", reason="", timings_s={"init": 0.25})
+        return 0
+
+    rank = start(entry)
+    status, reason, heard = ended(rank)
+    assert (status, reason, rank.phase) == ("ok", "", "done")
+    assert heard == [{"event": "phase", "phase": "done", "at_s": 0.5, "rank": 1}]
+    report = rank.report()
+    assert report["timings_s"]["init"] == 0.25
+    assert set(report["timings_s"]) == {"fork", "init"}
+    assert report["event"] == "rank_done"
+
+
+def test_a_rank_that_fails_gives_its_reason_and_log(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        print("Traceback of it")
+        say(events_fd, "end", status="failed", reason="RuntimeError: no route", timings_s={})
+        return 1
+
+    rank = start(entry)
+    assert ended(rank)[:2] == ("failed", "RuntimeError: no route")
+    assert rank.report()["log"] == "Traceback of it\n"
+
+
+def test_a_rank_killed_by_others_died_of_that_signal(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    os.kill(rank.pid, signal.SIGKILL)
+    assert ended(rank)[:2] == ("died", "rank 1 was killed by SIGKILL in phase measure")
+
+
+def test_a_rank_that_just_exits_died(start: Start) -> None:
+    rank = start(lambda orders, events: 3)
+    assert ended(rank)[:2] == ("died", "rank 1 exited with status 3 in phase fork")
+
+
+def test_what_was_said_right_before_the_end_is_heard(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        for port in range(2000):
+            say(events_fd, "store", port=port)
+        return 0
+
+    assert len(ended(start(entry))[2]) == 2000
+
+
+@pytest.mark.parametrize("line", [b"NCCL WARN\n", b'{"event":"rank_done"}\n', b"\xff\xfe\n", b"\n"])
+def test_a_rank_that_writes_garbage_is_killed(start: Start, line: bytes) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        os.write(events_fd, line)
+        time.sleep(600)
+        return 0
+
+    status, reason, _ = ended(start(entry))
+    assert status == "garbage"
+    assert reason.startswith("rank 1 wrote what is no event in phase fork: ")
+
+
+def test_a_line_without_end_is_garbage(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "LINE_LIMIT", 100_000)
+
+    def entry(orders_fd: int, events_fd: int) -> int:
+        while True:
+            os.write(events_fd, b"x" * 4096)
+
+    assert ended(start(entry))[0] == "garbage"
+
+
+def test_a_half_line_of_a_dead_rank_is_not_garbage(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        os.write(events_fd, b'{"event":"ce')
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return 0
+
+    assert ended(start(entry))[:2] == ("died", "rank 1 was killed by SIGSEGV in phase fork")
+
+
+def test_a_flood_of_log_is_garbage(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "LOG_LIMIT", 1 << 20)
+
+    def entry(orders_fd: int, events_fd: int) -> int:
+        os.write(1, b"NCCL INFO\n" * 200_000)
+        time.sleep(600)
+        return 0
+
+    rank = start(entry)
+    assert ended(rank)[:2] == ("garbage", "rank 1 wrote more than 1 MiB of log")
+    assert len(rank.report()["log"]) == ranks.LOG_TAIL
+
+
+def test_a_hanging_rank_leaves_its_stack(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    rank.expire(30)
+    status, reason, _ = ended(rank)
+    assert status == "timeout"
+    assert reason.startswith("rank 1 was in phase measure at the deadline of 30 s, in hang (test_ranks.py:")
+    assert "most recent call first" in rank.report()["log"]
+
+
+def test_a_stopped_rank_is_said_to_be_stopped(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    os.kill(rank.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, rank.pid, os.WSTOPPED)
+    rank.expire(2.5)
+    assert ended(rank)[:2] == (
+        "timeout",
+        "rank 1 was in phase measure at the deadline of 2.5 s: stopped (state T)",
+    )
+
+
+def test_a_stuck_rank_that_ends_while_asked_for_its_stack_still_has_one(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        say(events_fd, "phase", phase="measure", at_s=0.1)
+        os.read(orders_fd, 10)
+        return 1
+
+    rank = start(entry)
+    until(rank, lambda: rank.phase == "measure")
+    rank.expire(30)
+    until(rank, lambda: "most recent call first" in rank.log())
+    rank.tell({"address": "", "port": 0})
+    status, reason, _ = ended(rank)
+    assert status == "timeout"
+    assert "at the deadline of 30 s, in entry (test_ranks.py:" in reason
+
+
+def test_a_rank_deaf_to_signals_is_killed_without_a_stack(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        return hang(orders_fd, events_fd)
+
+    rank = start(entry)
+    until(rank, lambda: rank.phase == "measure")
+    rank.expire(1)
+    assert ended(rank)[1].endswith("at the deadline of 1 s, gave no stack")
+
+
+def test_stopping_kills_the_whole_group(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        grandchild = os.fork()
+        if grandchild == 0:
+            time.sleep(600)
+            os._exit(0)
+        say(events_fd, "store", port=grandchild)
+        time.sleep(600)
+        return 0
+
+    rank = start(entry)
+    until(rank, lambda: _heard_port(rank))
+    rank.end_as("stopped", "as asked")
+    assert ended(rank)[:2] == ("stopped", "as asked")
+    end = time.monotonic() + LIMIT_S
+    while process_state(_PORTS[rank.pid]) not in ("", "Z") and time.monotonic() < end:
+        time.sleep(0.002)
+    assert process_state(_PORTS[rank.pid]) in ("", "Z")
+
+
+_PORTS: dict[int, int] = {}
+
+
+def _heard_port(rank: RankProcess) -> bool:
+    for event in rank.read()[0]:
+        _PORTS[rank.pid] = event["port"]
+    return rank.pid in _PORTS
+
+
+def test_the_first_verdict_stays(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    rank.end_as("stopped", "first")
+    rank.end_as("garbage", "second")
+    rank.expire(1)
+    assert ended(rank)[:2] == ("stopped", "first")
+
+
+def test_a_rank_that_sigkill_does_not_end_is_reported_and_left(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process here can be made uninterruptible, so the signal itself is held back."""
+    monkeypatch.setattr(ranks, "KILL_S", 0.05)
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    monkeypatch.setattr(rank, "_signal", lambda number: None)
+    rank.end_as("timeout", "stuck")
+    status, reason, _ = ended(rank)
+    assert status == "timeout"
+    assert reason == f"stuck; process {rank.pid} (state S) did not end within 0.05 s of SIGKILL and was left"
+    assert not rank.reaped
+
+
+def test_orders_to_a_dead_rank_are_lost_quietly(start: Start) -> None:
+    rank = start(lambda orders, events: 0)
+    ended(rank)
+    rank.tell({"port": 1})
+
+
+def test_nothing_is_due_for_a_rank_that_runs(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    rank.tick()
+    assert rank.reap() is None
+    assert (rank._kill_at, rank._give_up_at, rank.status) == (math.inf, math.inf, "")
+
+
+def test_process_states() -> None:
+    assert process_state(os.getpid()) == "R"
+    assert process_state(2**22 + 1) == ""
+
+
+@given(number=st.integers(1, 64))
+def test_every_signal_has_a_name(number: int) -> None:
+    assert signal_name(number).startswith(("SIG", f"signal {number}"))
+
+
+@given(log=st.text("ab0x:() \n", max_size=300))
+def test_any_log_has_a_stack_or_none(log: str) -> None:
+    assert stack_top(log) in (", gave no stack",) or "Current thread" in log
+
+
+def test_the_last_dump_of_the_main_thread_counts() -> None:
+    dump = (
+        "NCCL INFO something\n"
+        'Thread 0x00007f01 (most recent call first):\n  File "/lib/queue.py", line 1 in get\n\n'
+        "Current thread 0x00007f02 (most recent call first):\n"
+        '  File "/t/distributed_c10d.py", line 3004 in all_reduce\n  File "/x/worker.py", line 9 in run\n'
+    )
+    assert stack_top(dump) == ", in all_reduce (distributed_c10d.py:3004)"
+    assert stack_top(dump + dump.replace("3004", "7")) == ", in all_reduce (distributed_c10d.py:7)"

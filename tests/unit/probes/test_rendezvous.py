@@ -1,0 +1,78 @@
+"""Barriers and the farewell over a real store of torch's, with threads for ranks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from fabricdoc.probes.rendezvous import Steps
+
+dist = pytest.importorskip("torch.distributed")
+pytestmark = pytest.mark.unit
+
+LIMIT_S = 20.0
+
+
+@pytest.fixture
+def store() -> Any:
+    made = dist.HashStore()
+    made.set_timeout(timedelta(seconds=LIMIT_S))
+    return made
+
+
+def ranks(store: Any, world: int, work: Callable[[Steps, int], Any]) -> list[Any]:
+    with ThreadPoolExecutor(world) as pool:
+        doing: list[Future[Any]] = [pool.submit(work, Steps(store, rank, world), rank) for rank in range(world)]
+        return [one.result(LIMIT_S) for one in doing]
+
+
+@pytest.mark.parametrize("world", [1, 2, 5])
+def test_nobody_passes_a_barrier_before_all_are_there(store: Any, world: int) -> None:
+    arrived = [0] * 4
+    lock = threading.Lock()
+
+    def work(steps: Steps, rank: int) -> list[int]:
+        seen = []
+        for index in range(4):
+            with lock:
+                arrived[index] += 1
+            steps.barrier()
+            seen.append(arrived[index])
+        return seen
+
+    assert ranks(store, world, work) == [[world] * 4] * world
+
+
+@pytest.mark.parametrize("world", [1, 2, 4])
+def test_rank_zero_leaves_last(store: Any, world: int) -> None:
+    left: list[int] = []
+
+    def work(steps: Steps, rank: int) -> None:
+        if rank:
+            time.sleep(0.01 * rank)
+            left.append(rank)
+        steps.farewell()
+        if rank == 0:
+            left.append(0)
+
+    ranks(store, world, work)
+    assert left[-1] == 0
+    assert sorted(left) == list(range(world))
+
+
+def test_others_do_not_wait_for_each_other_to_leave(store: Any) -> None:
+    Steps(store, 2, 3).farewell()
+    Steps(store, 1, 3).farewell()
+    Steps(store, 0, 3).farewell()
+
+
+def test_a_missing_rank_is_an_error_at_the_deadline(store: Any) -> None:
+    store.set_timeout(timedelta(milliseconds=50))
+    with pytest.raises(dist.DistStoreError):
+        Steps(store, 0, 2).barrier()
