@@ -178,3 +178,20 @@ def test_sysfs_is_read_only_where_the_covered_one_is(monkeypatch: pytest.MonkeyP
     assert pause._sysfs_flags() & kernel.MS_RDONLY
     Found.f_flag = 0
     assert not pause._sysfs_flags() & kernel.MS_RDONLY
+
+
+def test_the_holder_undoes_what_its_caller_blocked_and_ignored() -> None:
+    code = (
+        "import signal\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGALRM})\n"
+        "from fabricdoc.lab.holder import _own_signals\n"
+        "_own_signals()\n"
+        "print(*(signal.getsignal(number) is signal.SIG_DFL for number in (signal.SIGCHLD, signal.SIGALRM)))\n"
+        "print(signal.pthread_sigmask(signal.SIG_BLOCK, []), 0 < signal.alarm(0) <= 15, flush=True)\n"
+        "signal.raise_signal(signal.SIGTERM)\n"
+        "print('not ended')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.split() == ["True", "True", "set()", "True"]
