@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from fabricdoc.errors import UsageError
 
-Cabling = Literal["straight", "crossed"]
+CABLINGS = ("straight", "crossed")
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?")
 NODES = range(2, 33)
@@ -30,7 +29,7 @@ class LabSpec:
 
     nodes: tuple[str, ...] = ("alpha", "beta")
     rails: int = 2
-    cabling: Cabling = "crossed"
+    cabling: str = "crossed"
     rate_mbit: int | None = None
     mtu: int = 9000
 
@@ -41,7 +40,7 @@ class LabSpec:
             check_name(name, "node name")
         if len(set(self.nodes)) != len(self.nodes):
             raise UsageError("two lab nodes have the same name", fix="give every node its own name")
-        if self.cabling not in ("straight", "crossed"):
+        if self.cabling not in CABLINGS:
             raise UsageError(f"unknown cabling {self.cabling!r}", fix="use straight or crossed")
         _check_range("number of nodes", len(self.nodes), NODES)
         _check_range("number of rails", self.rails, RAILS)

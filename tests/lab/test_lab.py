@@ -106,7 +106,7 @@ def test_a_frame_arrives_at_the_port_the_cabling_says_and_nowhere_else(
     inside: Callable[..., subprocess.CompletedProcess[str]],
     start_inside: Callable[..., subprocess.Popen[str]],
 ) -> None:
-    with open_lab(LabSpec(cabling=cabling)) as lab:  # type: ignore[arg-type]
+    with open_lab(LabSpec(cabling=cabling)) as lab:
         alpha, beta = lab.nodes
         listening = _heard(start_inside, beta, 2)
         for port in alpha.ports:

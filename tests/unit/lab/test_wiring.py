@@ -54,7 +54,7 @@ class Requests:
 def test_two_nodes_are_joined_end_to_end(cabling: str, peers: tuple[int, int]) -> None:
     requests = Requests()
     for rail in (0, 1):
-        _make_rail(requests, LabSpec(cabling=cabling), rail, (10, 20))  # type: ignore[arg-type]
+        _make_rail(requests, LabSpec(cabling=cabling), rail, (10, 20))
     assert [words for _, words in requests.made] == [
         {
             "kind": "veth",
