@@ -66,12 +66,20 @@ def leads_out(node: Node, netdev: Netdev) -> bool:
 
 
 def networks(netdev: Netdev) -> Iterator[tuple[str, Address]]:
-    """Its IPv4 networks in CIDR with the address in each: no loopback, no host-wide /32."""
+    """Its IPv4 networks in CIDR with the address in each: no loopback, no host-wide /32, nothing malformed."""
     for address in netdev.addresses:
         if address.family == "ipv4" and address.prefix < 32 and address.scope not in ("host", "nowhere"):
-            interface = ipaddress.ip_interface(f"{address.ip}/{address.prefix}")
-            if not interface.is_loopback:
-                yield str(interface.network), address
+            network = _network(address)
+            if network is not None and not network.is_loopback:
+                yield str(network), address
+
+
+def _network(address: Address) -> ipaddress.IPv4Network | None:
+    """The network of an address, or None where a document was written by hand and holds no address there."""
+    try:
+        return ipaddress.IPv4Interface(f"{address.ip}/{address.prefix}").network
+    except ValueError:
+        return None
 
 
 def is_link_local(network: str) -> bool:

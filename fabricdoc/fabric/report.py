@@ -6,12 +6,14 @@ strictly, and a key the model does not know is an error. Escaping for a terminal
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from typing import Any
 
 from pydantic import ValidationError
 
 from fabricdoc.errors import NodeError
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Node, NodeReport
 
 MAX_TEXT = 4096
@@ -29,10 +31,11 @@ def read_report(name: str, target: str, raw: Any) -> Node:
     try:
         check_bounds(raw)
         report = NodeReport.model_validate_json(json.dumps(raw, allow_nan=False), strict=True)
+        check_addresses(report)
     except ValidationError as error:
         raise _refusal(name, _first(error)) from error
     except (ValueError, RecursionError) as error:
-        raise _refusal(name, str(error)) from error
+        raise _refusal(name, str(error)[:SHOWN]) from error
     return Node(name=name, target=target, **dict(report))
 
 
@@ -49,6 +52,15 @@ def check_bounds(raw: Any) -> None:
             raise ValueError(f"nested deeper than {MAX_DEPTH}")
         _check_one(value)
         waiting += [(inner, depth + 1) for inner in _inside(value)]
+
+
+def check_addresses(report: NodeReport) -> None:
+    """Raise ValueError for an interface's address that is none, or whose prefix does not fit its family."""
+    for netdev in () if isinstance(report.netdevs, Unknown) else report.netdevs:
+        for address in netdev.addresses:
+            version = ipaddress.ip_interface(f"{address.ip}/{address.prefix}").version
+            if address.family != f"ipv{version}":
+                raise ValueError(f"{address.ip!r} is no {address.family} address")
 
 
 def _check_one(value: Any) -> None:

@@ -71,6 +71,15 @@ def test_anything_else_is_refused(report: Any) -> None:
     refusal(report)
 
 
+@pytest.mark.parametrize(
+    "changed", [{"ip": "10.0.0"}, {"prefix": 33}, {"prefix": -1}, {"family": "ipv6"}, {"ip": "\x1b[2J"}]
+)
+def test_an_address_that_is_none_is_refused(changed: dict[str, Any]) -> None:
+    report = raw()
+    report["netdevs"][0]["addresses"][0].update(changed)
+    assert "\x1b" not in refusal(report)
+
+
 def test_text_has_a_bound() -> None:
     report = raw()
     report["host"]["hostname"] = "x" * (MAX_TEXT + 1)

@@ -1,0 +1,116 @@
+"""Nodes that can be taken for one another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.checks.identity import check_identity
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Node
+from tests.fabrics import netdev, node
+
+pytestmark = pytest.mark.unit
+
+
+def machine(name: str, ip: str = "10.77.0.1", mac: str = "02:00:00:00:00:01", **facts: Any) -> Node:
+    made = node(name, netdevs=[netdev("lo", ip="127.0.0.1"), netdev("p0", ip=ip, mac=mac)])
+    own = {"hostname": name, "boot_id": f"boot-{name}", "machine_id": f"machine-{name}"}
+    return made.model_copy(update={"host": made.host.model_copy(update=own | facts)})
+
+
+def other(name: str = "beta", **facts: Any) -> Node:
+    return machine(name, ip="10.77.0.2", mac="02:00:00:00:00:02", **facts)
+
+
+def ids(*nodes: Node) -> list[tuple[str, str]]:
+    return [(found.id, found.severity) for found in check_identity(Fabric(nodes=nodes))]
+
+
+def test_two_machines_of_their_own_are_silent() -> None:
+    assert ids(machine("alpha"), other()) == []
+
+
+def test_one_address_on_two_nodes_is_an_error() -> None:
+    (found,) = check_identity(Fabric(nodes=(machine("alpha"), machine("beta", mac="02:00:00:00:00:02"))))
+    assert (found.id, found.severity, found.subject) == ("duplicate-address", "error", "10.77.0.1")
+    assert [(piece.file, piece.text) for piece in found.evidence] == [
+        ("alpha", "p0 10.77.0.1"),
+        ("beta", "p0 10.77.0.1"),
+    ]
+    assert found.fix == ("give p0 on beta another address",)
+
+
+@pytest.mark.parametrize("ip", ["169.254.1.1", "127.0.0.1"])
+def test_addresses_that_mean_nothing_elsewhere_may_repeat(ip: str) -> None:
+    def own(found: Node) -> Node:
+        assert not isinstance(found.netdevs, Unknown)
+        scoped = [
+            one.model_copy(
+                update={
+                    "addresses": tuple(
+                        a.model_copy(
+                            update={"ip": ip, "scope": "host" if ip[0] == "1" and ip[:3] == "127" else "global"}
+                        )
+                        for a in one.addresses
+                    )
+                }
+            )
+            for one in found.netdevs
+        ]
+        return found.model_copy(update={"netdevs": tuple(scoped)})
+
+    assert ids(own(machine("alpha")), own(other())) == []
+
+
+def test_docker0_is_the_same_on_every_node_and_that_is_fine() -> None:
+    def with_docker(found: Node) -> Node:
+        docker = netdev("docker0", ip="172.17.0.1").model_copy(update={"kind": "bridge"})
+        assert not isinstance(found.netdevs, Unknown)
+        return found.model_copy(update={"netdevs": (*found.netdevs, docker)})
+
+    assert ids(with_docker(machine("alpha")), with_docker(other())) == []
+
+
+def test_one_machine_under_two_names_is_said_once() -> None:
+    twice = machine("beta", hostname="alpha", boot_id="boot-alpha", machine_id="machine-alpha")
+    assert ids(machine("alpha"), twice) == [("same-node-twice", "warning")]
+
+
+def test_namespaces_of_one_machine_are_only_information() -> None:
+    same = {"hostname": "vm", "boot_id": "b", "machine_id": "m"}
+    (found,) = check_identity(Fabric(nodes=(machine("alpha", **same), other(**same))))
+    assert (found.id, found.severity, found.subject) == ("host-identity-collision", "info", "alpha, beta")
+    assert "NCCL_HOSTID" in found.fix[0]
+
+
+def test_an_own_nccl_hostid_tells_namespaces_apart() -> None:
+    same = {"hostname": "vm", "boot_id": "b", "machine_id": "m"}
+    assert (
+        ids(machine("alpha", environment={"NCCL_HOSTID": "1"}, **same), other(environment={"NCCL_HOSTID": "2"}, **same))
+        == []
+    )
+    forced = {"environment": {"NCCL_HOSTID": "1"}}
+    assert ids(machine("alpha", **forced), other(**forced)) == [("host-identity-collision", "info")]
+
+
+def test_a_hostname_on_two_machines_is_information() -> None:
+    (found,) = check_identity(Fabric(nodes=(machine("alpha", hostname="spark"), other(hostname="spark"))))
+    assert (found.id, found.severity) == ("hostname-shared", "info")
+    assert found.fix == ("on beta: hostnamectl set-hostname a name of its own",)
+
+
+def test_a_cloned_image_is_information() -> None:
+    assert ids(machine("alpha", machine_id="m"), other(machine_id="m")) == [("machine-id-shared", "info")]
+
+
+@pytest.mark.parametrize("fact", ["hostname", "boot_id", "machine_id"])
+def test_what_is_unknown_is_equal_to_nothing(fact: str) -> None:
+    hidden = {fact: Unknown(unknown="no")}
+    assert ids(machine("alpha", **hidden), other(**hidden)) == []
+
+
+def test_nodes_without_interfaces_are_not_one_node() -> None:
+    bare = [node(name).model_copy(update={"host": machine(name).host}) for name in ("alpha", "beta")]
+    assert ids(*bare) == []
