@@ -111,10 +111,8 @@ class Ports:
 def listen(wire: Wire, request: dict[str, Any]) -> Ports:
     """Open the ports of a `listen` request and say which are ready."""
     ports = Ports(request["node"], request["nonce"], bytes.fromhex(request["key"]))
-    refused = []
-    for netdev in request["ports"]:
-        if reason := ports.open(netdev):
-            refused.append({"netdev": netdev, "reason": reason})
+    tried = [(netdev, ports.open(netdev)) for netdev in request["ports"]]
+    refused = [{"netdev": netdev, "reason": reason} for netdev, reason in tried if reason]
     ready = [{"netdev": netdev, "mac": mac} for netdev, mac in ports.macs.items()]
     wire.write({"event": "ready", "ports": ready, "refused": refused})
     return ports

@@ -23,7 +23,9 @@ from fabricdoc.model.fabric import (
 NOT_READ = Unknown(unknown="not read in this test")
 
 
-def netdev(name: str, *, mac: str = "02:00:00:00:00:00", ip: str | None = None, mtu: int = 9000, up: bool = True) -> Netdev:
+def netdev(
+    name: str, *, mac: str = "02:00:00:00:00:00", ip: str | None = None, mtu: int = 9000, up: bool = True
+) -> Netdev:
     """A netdev with at most one IPv4 /24 address."""
     addresses = (Address(ip=ip, prefix=24, family="ipv4"),) if ip else ()
     return Netdev(
@@ -111,9 +113,14 @@ def node(
     )
 
 
-def link(a: tuple[str, str, str | None], b: tuple[str, str, str | None], *, kind: str = "cable", hca: bool = False) -> Link:
+def link(
+    a: tuple[str, str, str | None], b: tuple[str, str, str | None], *, kind: str = "cable", hca: bool = False
+) -> Link:
     """A link between (node, netdev, ip) ends."""
-    ends = [Endpoint(node=n, netdev=d, mac="02:00:00:00:00:00", ip=ip, hca=f"hca-{d}" if hca else None) for n, d, ip in (a, b)]
+    ends = [
+        Endpoint(node=n, netdev=d, mac="02:00:00:00:00:00", ip=ip, hca=f"hca-{d}" if hca else None)
+        for n, d, ip in (a, b)
+    ]
     proof = LinkProof(method="beacon", at="2026-01-01T00:00:00Z", frames_a_to_b=3, frames_b_to_a=3)
     return Link.model_validate({"a": ends[0], "b": ends[1], "kind": kind, "proof": proof})
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from fabricdoc.bench.agents import Agents, Outcome
 from fabricdoc.bench.launch import Place, run_launch
@@ -21,6 +22,7 @@ from fabricdoc.store import RunStore, rescue
 
 Progress = Callable[[str], None]
 Contenders = Callable[[Run], Sequence[str]]
+Ended = Literal["complete", "interrupted", "failed"]
 DROP_AFTER_FAILURES = 1
 
 
@@ -85,7 +87,8 @@ class Bench:
 def run_bench(bench: Bench, contenders: Contenders) -> Run:
     """Measure the whole plan and return the complete run. KeyboardInterrupt and errors are stored, then go on up."""
     bench.store.begin(bench.run)
-    status, reason = "failed", ""
+    status: Ended = "failed"
+    reason = ""
     try:
         _measure(bench, contenders)
         status = "complete"
@@ -100,7 +103,7 @@ def run_bench(bench: Bench, contenders: Contenders) -> Run:
     return bench.store.load(bench.run.id)
 
 
-def _finish(bench: Bench, status: str, reason: str) -> None:
+def _finish(bench: Bench, status: Ended, reason: str) -> None:
     try:
         bench.store.finish(bench.run.id, status, reason)
     except StoreError:

@@ -16,15 +16,25 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Nodes = Annotated[
     list[str],
-    typer.Option("--nodes", "-n", help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port]."),
+    typer.Option(
+        "--nodes",
+        "-n",
+        help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port].",
+    ),
 ]
 Ports = Annotated[
     list[str],
-    typer.Option("--ports", help="Ports beacons may leave from, comma separated, shell patterns; default: RDMA-backed ports."),
+    typer.Option(
+        "--ports", help="Ports beacons may leave from, comma separated, shell patterns; default: RDMA-backed ports."
+    ),
 ]
-Python = Annotated[str, typer.Option("--python", help="The python to use on every node (one that has torch, for bench).")]
+Python = Annotated[
+    str, typer.Option("--python", help="The python to use on every node (one that has torch, for bench).")
+]
 Store = Annotated[Path | None, typer.Option("--store", help="The file of runs (default: under the XDG state folder).")]
-Presets = Annotated[list[Path], typer.Option("--presets", help="A folder with your own candidates and profiles; it wins.")]
+Presets = Annotated[
+    list[Path], typer.Option("--presets", help="A folder with your own candidates and profiles; it wins.")
+]
 RunArgument = Annotated[str | None, typer.Argument(metavar="[RUN]", help="A run's id; the latest one by default.")]
 
 

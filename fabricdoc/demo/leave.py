@@ -31,5 +31,7 @@ class Folder:
             partial.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
             partial.replace(target)
         except OSError as error:
-            raise ToolError(f"can't write {target}: {error.strerror}", fix="free space, or name another folder with -o DIR") from error
+            raise ToolError(
+                f"can't write {target}: {error.strerror}", fix="free space, or name another folder with -o DIR"
+            ) from error
         self.left.append(target)

@@ -28,7 +28,12 @@ def start(folder: str) -> str:
     """Start the daemon; "" or the reason it did not."""
     try:
         done = subprocess.run(
-            [DAEMON, "-d"], env=environment(folder), stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, text=True
+            [DAEMON, "-d"],
+            env=environment(folder),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+            text=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
@@ -38,7 +43,9 @@ def start(folder: str) -> str:
 def stop(folder: str) -> None:
     """Ask the daemon to quit, then end whatever of ours is left."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run([DAEMON], env=environment(folder), input="quit\n", capture_output=True, timeout=LIMIT_S, text=True)
+        subprocess.run(
+            [DAEMON], env=environment(folder), input="quit\n", capture_output=True, timeout=LIMIT_S, text=True
+        )
     for pid in children(os.getpid()):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -17,6 +17,7 @@ from fabricdoc.errors import FabricdocError, ToolError
 from fabricdoc.export import render
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
+from fabricdoc.model.run import Objective
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import preset_to_toml
@@ -39,7 +40,7 @@ class DemoRequest:
     gpu: bool = False
     blocks: int = 6
     rate_mbit: int | None = None
-    objective: str = "mix"
+    objective: Objective = "mix"
     profile: str = "dense-small-tp2"
     both_nics: bool = True
 
@@ -78,9 +79,7 @@ def _refuse_failed(fabric: Fabric) -> None:
         raise ToolError(f"the lab node {lost.name} could not be read: {lost.message}", fix=lost.fix)
 
 
-def _bench(
-    request: DemoRequest, screen: Screen, folder: Folder, specs: list[NodeSpec], fabric: Fabric
-) -> Measured:
+def _bench(request: DemoRequest, screen: Screen, folder: Folder, specs: list[NodeSpec], fabric: Fabric) -> Measured:
     screen.step("bench")
     wanted = Request(
         specs=specs,

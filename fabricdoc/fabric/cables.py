@@ -21,7 +21,9 @@ def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[st
     scanned = {node.name: node for node in fabric.nodes}
     present = [spec for spec in specs if spec.name in scanned]
     if len(present) < 2:
-        return fabric.model_copy(update={"links": Unknown(unknown="cables join at least two nodes: name them with --nodes")})
+        return fabric.model_copy(
+            update={"links": Unknown(unknown="cables join at least two nodes: name them with --nodes")}
+        )
     ports = {spec.name: candidate_ports(spec, scanned[spec.name]) for spec in present}
     if not any(ports.values()):
         reason = "no RDMA-backed port on any node and none listed: name the ports with --ports"
@@ -87,7 +89,7 @@ def _silent(links: Sequence[Link], heard: Heard) -> tuple[Finding, ...]:
             severity="warning",
             subject=f"{node}/{netdev}",
             evidence=(Evidence(file=node, text=f"{netdev}: no beacon heard, none of its own heard elsewhere"),),
-            cause="Nothing named here is at the other end: no cable, a cable to another machine, or a switch that drops.",
+            cause="Nothing named here is at the other end: no cable, a cable elsewhere, or a switch that drops.",
             fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
         )
         for node, netdev in sorted(set(heard.macs) - linked)

@@ -14,6 +14,7 @@ from fabricdoc.model.fabric import Link
 View = Literal["graph", "eager", "throughput"]
 Op = Literal["all_reduce", "all_gather"]
 Backend = Literal["gloo", "nccl"]
+Objective = Literal["decode", "prefill", "mix"]
 Target = Literal["network", "rails", "algorithm", "protocol", "channels", "none"]
 
 
@@ -74,7 +75,7 @@ class Plan(Frozen):
     seed: int
     launch_deadline_s: float
     profile: str
-    objective: Literal["decode", "prefill", "mix"]
+    objective: Objective
     estimate: Estimate
 
 

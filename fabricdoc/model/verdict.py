@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import Document, Frozen
+from fabricdoc.model.run import Objective
 
 Judgement = Literal["better", "worse", "same", "failed", "incorrect", "ineffective", "inconclusive"]
 
@@ -59,7 +60,7 @@ class Verdict(Document):
     kind: ClassVar[str] = "verdict"
 
     run: str
-    objective: Literal["decode", "prefill", "mix"]
+    objective: Objective
     profile: str
     backend: str
     choice: str

@@ -29,7 +29,7 @@ from fabricdoc.fabric import Rail, rails_of
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.profile import Profile
-from fabricdoc.model.run import Backend, Candidate, NodeContext, Plan, Rank, Run
+from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Plan, Rank, Run
 from fabricdoc.serving import load_profile, shapes_for
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
@@ -50,7 +50,7 @@ class Request:
     current: Path | None = None
     both_nics: bool = False
     profile: str = "dense-small-tp2"
-    objective: str = "mix"
+    objective: Objective = "mix"
     blocks: int = 6
     budget_s: float | None = None
     sizes: Sequence[int] = ()
@@ -173,8 +173,7 @@ def _candidates(
     if request.both_nics:
         if len(rails) < 2:
             raise InconclusiveError(
-                "--both-nics needs two rails that reach every node, and the cable map shows "
-                f"{len(rails)}",
+                f"--both-nics needs two rails that reach every node, and the cable map shows {len(rails)}",
                 fix="run `fabricdoc cables` to see what the second port lacks",
                 id="one-rail",
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from fabricdoc.errors import UsageError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
-from fabricdoc.model.run import Run
+from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
@@ -29,7 +29,7 @@ def recommend(
     run_id: str | None,
     *,
     profile: str | None = None,
-    objective: str | None = None,
+    objective: Objective | None = None,
     presets: Sequence[Path] = (),
 ) -> Recommended:
     """Judge stored measurements under a profile and objective (the run's own by default); stores both results."""

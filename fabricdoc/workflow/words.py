@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from fabricdoc.errors import UsageError
+from fabricdoc.model.run import Objective
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)I?B?", re.IGNORECASE)
@@ -13,7 +14,7 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 LARGEST = 1 << 30
 GRANULE = 8
-OBJECTIVES = ("decode", "prefill", "mix")
+OBJECTIVES: tuple[Objective, ...] = ("decode", "prefill", "mix")
 
 
 def read_duration(text: str) -> float | None:
@@ -40,8 +41,9 @@ def read_sizes(words: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted({read_size(word) for word in words}))
 
 
-def read_objective(text: str) -> str:
+def read_objective(text: str) -> Objective:
     """decode, prefill or mix; UsageError otherwise."""
-    if text not in OBJECTIVES:
-        raise UsageError(f"unknown objective: {text!r}", fix=f"choose one of {', '.join(OBJECTIVES)}")
-    return text
+    for objective in OBJECTIVES:
+        if text == objective:
+            return objective
+    raise UsageError(f"unknown objective: {text!r}", fix=f"choose one of {', '.join(OBJECTIVES)}")

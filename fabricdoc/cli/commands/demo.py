@@ -17,10 +17,16 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the results are left.")] = Path("fabricdoc-demo"),
-    gpu: Annotated[bool, typer.Option("--gpu", help="Real NCCL on this machine's GPU (one by MPS, or one per node).")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the results are left.")] = Path(
+        "fabricdoc-demo"
+    ),
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Real NCCL on this machine's GPU (one by MPS, or one per node).")
+    ] = False,
     blocks: Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches.")] = 6,
-    rate: Annotated[int | None, typer.Option("--rate", min=1, help="Mbit/s of every rail (default: unlimited).")] = None,
+    rate: Annotated[
+        int | None, typer.Option("--rate", min=1, help="Mbit/s of every rail (default: unlimited).")
+    ] = None,
     objective: Annotated[str, typer.Option("--objective", help="decode, prefill or mix.")] = "mix",
     profile: Annotated[str, typer.Option("--profile", help="The served model's traffic.")] = "dense-small-tp2",
     both_nics: Annotated[bool, typer.Option("--both-nics", help="With --gpu: one rail against both.")] = False,
@@ -28,13 +34,14 @@ def demo(
 ) -> int:
     """Run the whole job on two nodes inside this machine: scan, cables, bench, verdict, preset, export, gate."""
     from fabricdoc.demo import DemoRequest, run_demo
+    from fabricdoc.workflow import read_objective
 
     request = DemoRequest(
         folder=output,
         gpu=gpu,
         blocks=blocks,
         rate_mbit=rate,
-        objective=objective,
+        objective=read_objective(objective),
         profile=profile,
         both_nics=both_nics or not gpu,
     )

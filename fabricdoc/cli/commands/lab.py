@@ -29,7 +29,9 @@ def up(
     name: Name = "lab",
     rails: Annotated[int, typer.Option("--rails", min=1, max=8, help="Rails between the nodes.")] = 2,
     cabling: Annotated[str, typer.Option("--cabling", help="crossed or straight.")] = "crossed",
-    rate: Annotated[int | None, typer.Option("--rate", min=1, help="Mbit/s of every rail (default: unlimited).")] = None,
+    rate: Annotated[
+        int | None, typer.Option("--rate", min=1, help="Mbit/s of every rail (default: unlimited).")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Start a lab that stays until `fabricdoc lab down`."""

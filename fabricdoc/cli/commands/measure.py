@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 OBJECTIVES = "decode, prefill or mix"
 Objective = Annotated[str, typer.Option("--objective", help=f"What the verdict is for: {OBJECTIVES}.")]
-Candidates = Annotated[list[str], typer.Option("--candidates", help="Candidate sets, single candidates (SET:NAME) or files.")]
+Candidates = Annotated[
+    list[str], typer.Option("--candidates", help="Candidate sets, single candidates (SET:NAME) or files.")
+]
 Current = Annotated[Path | None, typer.Option("--current", help="The env file you serve with today; judged too.")]
 BothNics = Annotated[bool, typer.Option("--both-nics", help="Weigh the first rail alone against all proven rails.")]
 Profile = Annotated[str, typer.Option("--profile", help="The served model's traffic: a profile's name or file.")]
@@ -36,7 +38,9 @@ Budget = Annotated[str, typer.Option("--budget", help="Start no further block af
 Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes instead of the grid (8,20K,1M,42M).")]
 Backend = Annotated[str, typer.Option("--backend", help="auto, nccl or gloo.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the launch order (printed and stored).")]
-Master = Annotated[str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")]
+Master = Annotated[
+    str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")
+]
 RanksPerNode = Annotated[int, typer.Option("--ranks-per-node", min=1, max=16, help="Rank processes on each node.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, start nothing.")]
 

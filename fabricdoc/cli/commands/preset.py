@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Json, Nodes, Python, Store, open_store, resolve_nodes
+from fabricdoc.cli.options import Json, Nodes, Python, Store, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
-What = Annotated[str | None, typer.Argument(metavar="[RUN|PRESET]", help="A run's id or a preset file; default: latest.")]
-PresetOption = Annotated[str | None, typer.Option("--preset", help="A preset file or a run's id; default: the latest run's.")]
+What = Annotated[
+    str | None, typer.Argument(metavar="[RUN|PRESET]", help="A run's id or a preset file; default: latest.")
+]
+PresetOption = Annotated[
+    str | None, typer.Option("--preset", help="A preset file or a run's id; default: the latest run's.")
+]
 
 
 def register(app: typer.Typer) -> None:

@@ -37,7 +37,7 @@ NEWER_NAMES = {
 }
 NEWER_BUILTINS = {"ExceptionGroup", "BaseExceptionGroup", "PythonFinalizationError"}
 # Modules that may import more than the standard library, inside a function only.
-GUESTS = {"torch": {"agent", "worker"}}
+GUESTS = {"torch": {"worker", "clocks", "collectives", "rendezvous", "torch_facts", "views"}}  # agent and worker, split
 
 
 def names_used(tree: ast.Module) -> set[str]:

@@ -24,7 +24,9 @@ def test_bad_durations_name_the_form(text: str) -> None:
     assert "10m" in caught.value.fix
 
 
-@pytest.mark.parametrize(("text", "size"), [("8", 8), ("20K", 20480), ("20KiB", 20480), ("42m", 42 << 20), ("1.5K", 1536)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("8", 8), ("20K", 20480), ("20KiB", 20480), ("42m", 42 << 20), ("1.5K", 1536)]
+)
 def test_sizes(text: str, size: int) -> None:
     assert read_size(text) == size
 
