@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.house.house import LINKED, imported
+from tests.unit.house.house import LINKED, TREE, imported
 
 pytestmark = pytest.mark.unit
 
@@ -36,8 +37,9 @@ NEWER_NAMES = {
     "warnings": {"deprecated"},
 }
 NEWER_BUILTINS = {"ExceptionGroup", "BaseExceptionGroup", "PythonFinalizationError"}
-# Modules that may import more than the standard library, inside a function only.
-GUESTS = {"torch": {"worker", "clocks", "collectives", "rendezvous", "torch_facts", "views"}}  # agent and worker, split
+# What may be imported besides the standard library, inside a function only, and by nothing these entries reach.
+GUESTS = {"torch"}
+ONLY_LOOK = ("__main__", "scan", "beacon")
 
 
 def names_used(tree: ast.Module) -> set[str]:
@@ -68,16 +70,49 @@ def test_syntax_and_library_of_python_310(path: Path) -> None:
     )
 
 
+def reached_from(*entries: str) -> set[str]:
+    """The probe modules that importing `entries` brings, themselves included."""
+    waiting, reached = list(entries), set[str]()
+    while waiting:
+        stem = waiting.pop()
+        if stem not in reached:
+            reached.add(stem)
+            found = (module for _, module in imported(LINKED["probes"] / f"{stem}.py"))
+            waiting += [module.split(".")[2] for module in found if module.startswith("fabricdoc.probes.")]
+    return reached
+
+
 @pytest.mark.parametrize("path", PROBES, ids=lambda path: path.stem)
 def test_imports_only_the_standard_library_and_its_neighbours(path: Path) -> None:
-    for line, module in imported(path):
-        top = module.split(".")[0]
-        if module.startswith("fabricdoc.probes"):
-            continue
-        if top in GUESTS:
-            assert path.stem in GUESTS[top], f"{path.name}:{line} imports {module}"
-            continue
-        assert top in sys.stdlib_module_names - NEWER_MODULES, f"{path.name}:{line} imports {module}"
+    outside = {
+        f"{path.name}:{line} {module}"
+        for line, module in imported(path)
+        if not module.startswith("fabricdoc.probes")
+        and module.split(".")[0] not in (sys.stdlib_module_names - NEWER_MODULES) | GUESTS
+    }
+    assert not outside
+
+
+def test_what_only_looks_never_reaches_torch() -> None:
+    lookers = reached_from(*ONLY_LOOK)
+    assert {"scan", "beacon", "wire", "netlink"} <= lookers
+    guests = {
+        f"{stem}: {module}"
+        for stem in lookers
+        for _, module in imported(LINKED["probes"] / f"{stem}.py")
+        if module.split(".")[0] in GUESTS
+    }
+    assert not guests
+
+
+def test_importing_every_probe_loads_nothing_but_the_standard_library() -> None:
+    code = (
+        f"import sys; before = set(sys.modules); sys.path.insert(0, {str(TREE)!r})\n"
+        f"import importlib; [importlib.import_module('probes.' + n) for n in {[p.stem for p in PROBES]!r}]\n"
+        "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before} - sys.stdlib_module_names))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["probes"]
 
 
 @pytest.mark.parametrize("path", PROBES, ids=lambda path: path.stem)
@@ -89,7 +124,7 @@ def test_neighbours_are_imported_relatively_and_guests_inside_functions(path: Pa
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 1, f"{path.name}:{node.lineno} leaves the folder"
     at_top = [module.split(".")[0] for module in top_level_imports(tree)]
-    assert not set(at_top) & set(GUESTS), f"{path.name} loads {at_top} when it is imported"
+    assert not set(at_top) & GUESTS, f"{path.name} loads {at_top} when it is imported"
 
 
 def top_level_imports(tree: ast.Module) -> list[str]:
