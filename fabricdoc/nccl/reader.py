@@ -17,6 +17,9 @@ from fabricdoc.nccl.events import EventTable, Found, event_table
 MAX_LINE = 4096
 """Characters of a line that are looked at (NCCL's own buffer is 1 KiB; a 64-channel tree line is 1.4 KiB)."""
 
+MAX_PREFIX = 300
+"""Characters in front of the level word in which host, pid, GPU and source place are looked for."""
+
 PREFIXED = ("WARN", "ATTN", "DIAG")
 """Levels whose line is an event by itself (prefix.warn, ...), before what its message says."""
 
@@ -79,8 +82,9 @@ class LogReader:
         events = [found] if found else []
         if level[1] in PREFIXED:
             plain = Found(f"prefix.{level[1].lower()}", {"msg": message})
-            line = self._table.find_line(text)
-            events = [self._table.find_prefix(text) or plain, *([line] if line else []), *events]
+            whole = text[max(0, level.start() - MAX_PREFIX) :]
+            line = self._table.find_line(whole)
+            events = [self._table.find_prefix(whole) or plain, *([line] if line else []), *events]
         return events
 
     def _bare_line(self, text: str) -> list[Found]:

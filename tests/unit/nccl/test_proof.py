@@ -153,7 +153,8 @@ def test_gpu_direct_is_not_proved_by_what_the_nic_could_do() -> None:
     assert isinstance(read_proof(able).gpu_direct, Unknown)
     mixed = able + INFO + "Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0\n"
     assert read_proof(mixed).gpu_direct is False
-    assert read_proof(mixed + INFO + "Channel 01/0 : 1[0] -> 0[0] [send] via NET/IB/0/GDRDMA").gpu_direct is True
+    direct = INFO + "Channel 01/0 : 1[0] -> 0[0] [send] via NET/IB/0/GDRDMA\n"
+    assert read_proof(mixed + direct).gpu_direct is read_proof(direct + mixed).gpu_direct is True
 
 
 def test_an_all_gather_is_counted_per_rank_since_2_24() -> None:

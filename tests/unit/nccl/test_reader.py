@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricdoc.nccl.events import load_rules
 from fabricdoc.nccl.reader import MAX_LINE, LogReader, clean, read_events
 
 pytestmark = pytest.mark.unit
@@ -41,6 +42,7 @@ def test_what_a_launcher_puts_in_front_is_no_part_of_the_event(front: str) -> No
 def test_colour_codes_and_line_ends_go() -> None:
     assert clean("\x1b[1;31mred\x1b[0m \x1b]0;title\x07text\r\n") == "red text"
     assert len(clean("x" * 100_000)) == MAX_LINE
+    assert len(clean("\x1b[0m" + "x" * 100_000)) == MAX_LINE
 
 
 def test_a_warning_is_an_event_and_what_it_says_another() -> None:
@@ -117,13 +119,16 @@ def test_no_mixture_of_its_own_words_breaks_it(words: list[str]) -> None:
         assert event.name and all(isinstance(value, str) for value in event.groups.values())
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.sampled_from([" ", "a", ":", "a:", "0", "[", "NET/", "a b ", "1:1:"]), st.sampled_from(WORDS[:8]))
-def test_a_hostile_line_takes_no_seconds(filler: str, word: str) -> None:
-    line = (filler * MAX_LINE)[: MAX_LINE // 2] + " NCCL WARN " + word + filler * MAX_LINE
-    started = time.perf_counter()
-    list(read_events(line))
-    assert time.perf_counter() - started < 2.0
+@pytest.mark.parametrize("filler", ["0", "a", "a/", "NET/", ":", "(", " [0]x", "IbDev 0 Port 1 qpn 1 mtu 3 "])
+def test_no_hostile_line_takes_long(filler: str) -> None:
+    """Every regex behind its needle on a line of filler: none may try for long (quadratic ones took 1.5 s)."""
+    worst = 0.0
+    for needle in sorted({needle for rule in load_rules() for needle in rule.needles}):
+        for line in (f"n:1:1 [0] NCCL INFO {needle}{filler * 4096}", f"{(filler * 4096)[:3800]} NCCL WARN {needle}"):
+            started = time.perf_counter()
+            list(read_events(line))
+            worst = max(worst, time.perf_counter() - started)
+    assert worst < 0.7
 
 
 def stream(count: int) -> Iterator[str]:
@@ -132,11 +137,11 @@ def stream(count: int) -> Iterator[str]:
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
-    for _ in read_events(stream(2000)):
+    for _ in read_events(stream(600)):
         pass
     tracemalloc.start()
     try:
-        for _ in read_events(stream(20_000)):
+        for _ in read_events(stream(8000)):
             pass
         peak = tracemalloc.get_traced_memory()[1]
     finally:
