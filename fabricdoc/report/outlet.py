@@ -50,7 +50,7 @@ class Outlet:
         if self._stream is not None:
             _LIVE[self._stream] = count
 
-    def columns(self) -> int | None:
+    def terminal_columns(self) -> int | None:
         """The terminal's width, or None when there is no terminal or it won't say."""
         try:
             return os.get_terminal_size(self.fileno()).columns or None

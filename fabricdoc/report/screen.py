@@ -173,7 +173,7 @@ class Screen:
     def _width(self, outlet: Outlet) -> int:
         """COLUMNS where it is a number, else the terminal's width, else 80; from 40 to 120."""
         wished = self._env.get("COLUMNS", "")
-        width = int(wished) if wished.isdecimal() and len(wished) < 6 else outlet.columns() or WIDTH
+        width = int(wished) if wished.isdecimal() and len(wished) < 6 else outlet.terminal_columns() or WIDTH
         return min(max(width, NARROWEST), WIDEST)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -439,3 +439,19 @@ class Samples:
 @pytest.fixture
 def samples() -> Samples:
     return Samples()
+
+
+@pytest.fixture
+def shown() -> Callable[..., str]:
+    """What renderables look like without colour, at a width."""
+
+    def show(parts: Sequence[Any], width: int = 80) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        console = Console(file=stream, width=width, color_system=None, force_terminal=False, markup=False, emoji=False)
+        for part in parts:
+            console.print(part, crop=False)
+        return "".join(f"{row.rstrip()}\n" for row in stream.getvalue().splitlines())
+
+    return show

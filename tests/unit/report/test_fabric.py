@@ -1,0 +1,70 @@
+"""The fabric: headline, links with their proof, findings last, and its status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.errors import ExitStatus
+from fabricdoc.model.documents import Unknown
+from fabricdoc.report.fabric import fabric_status, render_fabric
+
+pytestmark = pytest.mark.unit
+
+
+def test_the_whole_fabric_in_order(samples: Any, shown: Any) -> None:
+    text = shown(render_fabric(samples.fabric()))
+    assert text.startswith("2 nodes, 1 could not be read, 2 links proven, 1 error, 1 warning\n")
+    order = ["\nalpha  ", "\nbeta  ", "\ngamma  ", "alpha/enp1s0f0np0  <->", "\nerror: ", "\nwarning"]
+    places = [text.index(piece) for piece in order]
+    assert places == sorted(places)
+
+
+def test_links_look_like_links(samples: Any, shown: Any) -> None:
+    text = shown(render_fabric(samples.fabric(), "links"))
+    assert "alpha/enp1s0f0np0  <->  beta/enp1s0f1np1  cable, proven by beacons 3+3\n" in text
+    assert "alpha/enp1s0f1np1  -->  beta/enp1s0f0np0  one-way, proven by beacons 3+0\n" in text
+    assert "host" not in text
+    assert "could not be read" in text
+
+
+def test_a_one_way_link_points_where_frames_go(samples: Any, shown: Any) -> None:
+    link = samples.link(("alpha", "p0"), ("beta", "q0"), "one-way")
+    back = link.model_copy(update={"proof": link.proof.model_copy(update={"frames_a_to_b": 0})})
+    fabric = samples.fabric().model_copy(update={"links": (back,)})
+    assert "alpha/p0  <--  beta/q0  one-way, proven by beacons 0+3" in shown(render_fabric(fabric, "links"))
+
+
+def test_no_links_and_unknown_links(samples: Any, shown: Any) -> None:
+    none = samples.fabric().model_copy(update={"links": ()})
+    assert "links none: no port heard a port of another node" in shown(render_fabric(none))
+    unknown = samples.fabric().model_copy(update={"links": Unknown(unknown="needs CAP_NET_RAW")})
+    assert "links unknown: needs CAP_NET_RAW" in shown(render_fabric(unknown))
+
+
+def test_one_healthy_node_says_so_and_nothing_of_links(samples: Any, shown: Any) -> None:
+    fabric = samples.fabric()
+    one = fabric.model_copy(update={"nodes": fabric.nodes[:1], "links": (), "findings": (), "failed": ()})
+    text = shown(render_fabric(one))
+    assert text.startswith("1 node, nothing wrong\n")
+    assert "links" not in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_links_fit_with_long_names(samples: Any, shown: Any, width: int) -> None:
+    text = shown(render_fabric(samples.all_long()[0], "links"), width)
+    assert max(len(row) for row in text.splitlines()) <= width
+    assert "<->" in text
+
+
+def test_status(samples: Any) -> None:
+    fabric = samples.fabric()
+    assert fabric_status(fabric) is ExitStatus.FAILED
+    seen = fabric.model_copy(update={"failed": ()})
+    assert fabric_status(seen) is ExitStatus.NOT_FIT
+    warned = seen.model_copy(update={"findings": samples.findings[:1]})
+    assert fabric_status(warned) is ExitStatus.FIT
+    blind = warned.model_copy(update={"links": Unknown(unknown="x")})
+    assert fabric_status(blind) is ExitStatus.INCONCLUSIVE
+    assert fabric_status(blind.model_copy(update={"nodes": blind.nodes[:1]})) is ExitStatus.FIT

@@ -1,0 +1,41 @@
+"""The gate: answer first, causes, then only what does not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.report.gate import render_gate
+
+pytestmark = pytest.mark.unit
+
+
+def test_not_fit(samples: Any, shown: Any) -> None:
+    text = shown(render_gate(samples.gate()))
+    assert text.startswith("not fit for preset pair-tree: 1 cause\n\nerror: the mtu is not the one measured")
+    assert "    sudo ip link set dev enp1s0f0np0 mtu 9000\n" in text
+    rows = [row.split() for row in text.splitlines()]
+    assert ["alpha", "enp1s0f0np0", "mtu", "9000", "1500", "differs"] in rows
+    assert ["alpha", "torch", "2.13.0", "unknown:", "no", "torch", "unknown"] in rows
+    assert not any(row[:2] == ["alpha", "node"] for row in rows)
+    assert text.endswith("1 fact of 3 holds\n")
+
+
+def test_fit_is_one_line(samples: Any, shown: Any) -> None:
+    gate = samples.gate()
+    fit = gate.model_copy(
+        update={"answer": "fit", "reason": "all 34 facts hold", "findings": (), "checks": gate.checks[:1]}
+    )
+    assert shown(render_gate(fit)) == "fit for preset pair-tree: all 34 facts hold\n"
+
+
+def test_could_not_tell(samples: Any, shown: Any) -> None:
+    gate = samples.gate().model_copy(update={"answer": "could-not-tell", "findings": (), "reason": "no torch"})
+    assert shown(render_gate(gate)).startswith("could not tell for preset pair-tree: no torch\n")
+
+
+def test_evidence_is_not_told_twice(samples: Any, shown: Any) -> None:
+    gate = samples.gate()
+    told = gate.findings[0].model_copy(update={"evidence": samples.findings[0].evidence})
+    assert "seen:" not in shown(render_gate(gate.model_copy(update={"findings": (told,)})))

@@ -1,0 +1,29 @@
+"""Reasons of unknown facts, each once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.report.reasons import Reasons, state_style
+
+pytestmark = pytest.mark.unit
+
+
+def test_grouped_by_reason_in_order(shown: Any) -> None:
+    reasons = Reasons()
+    for what, fact in (("a", Unknown(unknown="x")), ("b", 7), ("c", Unknown(unknown="y")), ("d", Unknown(unknown="x"))):
+        reasons.note(fact, what)
+    reasons.note(Unknown(unknown="x"), "a")
+    assert shown(reasons.lines()) == "  ? a, d: x\n  ? c: y\n"
+    assert Reasons().lines() == []
+
+
+def test_a_state_is_good_unknown_or_worth_a_look() -> None:
+    assert [state_style(good, state) for good, state in ((True, "up"), (False, "?"), (False, "down"))] == [
+        "green",
+        "dim",
+        "yellow",
+    ]

@@ -1,0 +1,86 @@
+"""A verdict: its sentence, the candidates, the sizes, how sure it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.errors import ExitStatus
+from fabricdoc.report.verdict import MOST_CELLS, interval_text, render_verdict, verdict_status
+
+pytestmark = pytest.mark.unit
+
+
+def rows_after(text: str, start: str) -> list[list[str]]:
+    rows = text.splitlines()
+    at = next(number for number, row in enumerate(rows) if row.lstrip().startswith(start))
+    return [row.split() for row in rows[at + 1 :]]
+
+
+def test_the_sentence_and_what_it_costs_come_first(samples: Any, shown: Any) -> None:
+    rows = shown(render_verdict(samples.verdict())).splitlines()
+    assert rows[0] == "verdict    Use tree: 18 % faster in decode; again in fresh blocks."
+    assert rows[1] == "  tree costs prefill: 7 % slower."
+
+
+def test_every_candidate_with_score_and_worst_cell(samples: Any, shown: Any) -> None:
+    text = shown(render_verdict(samples.verdict()))
+    assert "decode score" in text
+    table = rows_after(text, "candidate")
+    assert table[0] == ["tree", "better", "yes", "1.18", "[1.15,", "1.21]", "0.93", "all_reduce", "1", "MiB", "seen"]
+    assert table[1] == ["default", "failed", "-", "-", "-", "none"]
+    assert "  default: Rank 1 chose sockets.\n" in text
+
+
+def test_the_sizes_of_the_choice_decode_first(samples: Any, shown: Any) -> None:
+    table = rows_after(shown(render_verdict(samples.verdict())), "phase")
+    assert [row[0] for row in table[:3]] == ["decode", "prefill", "grid"]
+    assert table[0][4:] == ["graph", "1,234", "1,020", "1.21", "[1.18,", "1.24]", "better"]
+
+
+def test_how_sure_it_is(samples: Any, shown: Any) -> None:
+    joined = " ".join(shown(render_verdict(samples.verdict())).split())
+    assert "6 paired blocks; the smallest effect this run can show is 3.4 %" in joined
+    assert "base differs from itself by up to 2.1 %" in joined
+    few = samples.verdict().model_copy(update={"smallest_effect": 0.0, "blocks": 1})
+    assert "1 paired block; too few" in " ".join(shown(render_verdict(few)).split())
+    endless = samples.verdict().model_copy(update={"smallest_effect": float("inf")})
+    assert "too few" in shown(render_verdict(endless))
+
+
+def test_keeping_base_shows_the_nearest_candidate(samples: Any, shown: Any) -> None:
+    kept = samples.verdict().model_copy(update={"choice": "base", "reason": "Keep base: none was better."})
+    text = shown(render_verdict(kept))
+    assert text.startswith("verdict    Keep base")
+    assert "tree against base" in text
+
+
+def test_without_cells_there_is_no_table(samples: Any, shown: Any) -> None:
+    verdict = samples.verdict()
+    bare = verdict.model_copy(update={"candidates": verdict.candidates[1:], "choice": "base"})
+    assert "against base" not in shown(render_verdict(bare))
+    assert render_verdict(verdict.model_copy(update={"candidates": ()}))
+
+
+def test_many_cells_are_counted(samples: Any, shown: Any) -> None:
+    verdict = samples.verdict()
+    cells = tuple(samples.cell(1 << number, "grid", 1.0, "same") for number in range(3, 3 + MOST_CELLS + 4))
+    many = verdict.candidates[0].model_copy(update={"cells": cells})
+    text = shown(render_verdict(verdict.model_copy(update={"candidates": (many,)})))
+    assert text.count(" same\n") == MOST_CELLS
+    assert "and 4 more cells" in text
+
+
+def test_reasons_shared_by_candidates_are_told_once(samples: Any, shown: Any) -> None:
+    verdict = samples.verdict()
+    other = verdict.candidates[1].model_copy(update={"name": "ring"})
+    text = shown(render_verdict(verdict.model_copy(update={"candidates": (verdict.candidates[1], other)})))
+    assert "default, ring: Rank 1 chose sockets." in text
+
+
+def test_intervals_and_status(samples: Any) -> None:
+    assert interval_text(None) == "-"
+    assert interval_text(samples.verdict().candidates[0].score) == "1.18 [1.15, 1.21]"
+    assert verdict_status(samples.verdict()) is ExitStatus.FIT
+    assert verdict_status(samples.verdict().model_copy(update={"conclusive": False})) is ExitStatus.INCONCLUSIVE
