@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Part = Literal["all", "links"]
+NOT_ASKED = Unknown(unknown="not asked")
 KINDS = {"cable": "", "segment": "", "one-way": BAD, "loop": WARN}
 
 
@@ -30,7 +31,7 @@ def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
         linked = _linked(fabric)
         parts += [piece for node in fabric.nodes for piece in (line(), *render_node(node, linked[node.name]))]
     parts += [piece for failed in fabric.failed for piece in (line(), *render_failed(failed))]
-    parts += [line(), *render_links(fabric)] if part == "links" or len(fabric.nodes) > 1 else []
+    parts += [line(), *render_links(fabric)] if part == "links" or _links_were_asked(fabric) else []
     return [*parts, *([line(), *render_findings(fabric.findings)] if fabric.findings else [])]
 
 
@@ -71,6 +72,11 @@ def _headline(fabric: Fabric) -> list[Words]:
     if not isinstance(fabric.links, Unknown) and fabric.links:
         words += [f", {counted(len(fabric.links), 'link')} proven"]
     return [*words, ", ", *finding_counts(fabric.findings)] if not fabric.failed or fabric.findings else words
+
+
+def _links_were_asked(fabric: Fabric) -> bool:
+    """Whether the cables were looked at: with one node there are none, and a bare scan says so."""
+    return len(fabric.nodes) > 1 and fabric.links != NOT_ASKED
 
 
 def _linked(fabric: Fabric) -> dict[str, set[str]]:

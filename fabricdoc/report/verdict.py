@@ -5,6 +5,7 @@ Ratios are base time / candidate time: above 1 is faster. Nothing is computed th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import ExitStatus
@@ -27,6 +28,7 @@ STYLES = {
 UNCOMPARED = ("failed", "incorrect", "ineffective", "inconclusive")
 PHASES = ("decode", "prefill", "grid")
 MOST_CELLS = 12
+WIDE_OPEN = 100.0
 
 
 def render_verdict(verdict: Verdict) -> list[RenderableType]:
@@ -49,9 +51,11 @@ def verdict_status(verdict: Verdict) -> ExitStatus:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """`1.08 [1.05, 1.11]`, or `-` without one."""
+    """`1.08 [1.05, 1.11]`; `1.08 [wide open]` where the ends are so far apart that they say nothing; `-` for none."""
     if interval is None:
         return "-"
+    if interval.high > interval.low * WIDE_OPEN:
+        return f"{ratio_text(interval.ratio)} [wide open]"
     return f"{ratio_text(interval.ratio)} [{ratio_text(interval.low)}, {ratio_text(interval.high)}]"
 
 
@@ -61,27 +65,30 @@ def _choice(verdict: Verdict) -> RenderableType:
 
 
 def _candidates(verdict: Verdict) -> RenderableType:
+    """A row per candidate; confirmation and proof have columns only where there is any."""
+    confirming = any(one.confirmed is not None for one in verdict.candidates)
+    proven = any(one.proof != "none" for one in verdict.candidates)
     columns = [
         Column("candidate", flex=True),
         Column("verdict"),
-        Column("again"),
+        *([Column("confirmed")] if confirming else []),
         Column(f"{verdict.objective} score"),
         Column("worst cell", flex=True),
-        Column("proof"),
+        *([Column("proof")] if proven else []),
     ]
-    return table(columns, [_candidate_row(one, one.name == verdict.choice) for one in verdict.candidates])
+    return table(columns, [_candidate_row(one, verdict.choice, confirming, proven) for one in verdict.candidates])
 
 
-def _candidate_row(one: CandidateVerdict, chosen: bool) -> list[Words | RenderableType]:
+def _candidate_row(one: CandidateVerdict, choice: str, confirming: bool, proven: bool) -> list[Words | RenderableType]:
     worst = min(one.cells, key=lambda cell: cell.interval.ratio, default=None)
-    again = {True: ("yes", GOOD), False: ("no", BAD), None: ("-", DIM)}[one.confirmed]
+    confirmed = {True: ("yes", GOOD), False: ("no", BAD), None: ("-", DIM)}[one.confirmed]
     return [
-        Name(one.name, BOLD if chosen else ""),
+        Name(one.name, BOLD if one.name == choice else ""),
         (one.verdict, STYLES[one.verdict]),
-        again,
+        *([confirmed] if confirming else []),
         interval_text(one.score),
         Name(_worst_text(worst) if worst else "-"),
-        one.proof,
+        *([one.proof] if proven else []),
     ]
 
 
@@ -102,23 +109,31 @@ def _worst_text(cell: CellVerdict) -> str:
 def _cells(verdict: Verdict) -> list[RenderableType]:
     """The sizes of the chosen candidate (or, where base is kept, of the one that came nearest) against base."""
     shown = _shown_candidate(verdict)
-    if shown is None or not shown.cells:
+    if shown is None:
         return []
     ranked = sorted(shown.cells, key=lambda cell: (_phase(cell), cell.op, cell.size, cell.view))
+    left = len(ranked) - MOST_CELLS
+    more = [indent(line((f"and {counted(left, 'more cell')} (--json shows all)", DIM)))] if left > 0 else []
+    head = line((f"{shown.name} against base", BOLD), (", ratio above 1 is faster", DIM))
+    return [line(), head, _cell_table(ranked[:MOST_CELLS]), *more]
+
+
+def _cell_table(cells: Sequence[CellVerdict]) -> RenderableType:
+    """One table, so that columns line up; each phase is named once, above its first row."""
     columns = [
-        Column("phase"),
         Column("op"),
         Column("size", right=True),
         Column("view"),
         Column("base µs", right=True),
-        Column("µs", right=True),
         Column("ratio"),
         Column(""),
     ]
-    left = len(ranked) - MOST_CELLS
-    more = [indent(line((f"and {counted(left, 'more cell')} (--json shows all)", DIM)))] if left > 0 else []
-    head = line((f"{shown.name} against base", BOLD), (", ratio above 1 is faster", DIM))
-    return [line(), head, table(columns, [_cell_row(cell) for cell in ranked[:MOST_CELLS]]), *more]
+    rows: list[list[Words | RenderableType]] = []
+    for number, cell in enumerate(cells):
+        if number == 0 or cells[number - 1].phase != cell.phase:
+            rows.append([(cell.phase, DIM), "", "", "", "", ""])
+        rows.append(_cell_row(cell))
+    return table(columns, rows)
 
 
 def _phase(cell: CellVerdict) -> int:
@@ -127,12 +142,10 @@ def _phase(cell: CellVerdict) -> int:
 
 def _cell_row(cell: CellVerdict) -> list[Words | RenderableType]:
     return [
-        cell.phase,
-        cell.op,
+        f"  {cell.op}",
         size_text(cell.size),
         cell.view,
         micros_text(cell.base_us),
-        micros_text(cell.candidate_us),
         interval_text(cell.interval),
         (cell.verdict, STYLES[cell.verdict]),
     ]

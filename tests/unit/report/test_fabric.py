@@ -39,6 +39,9 @@ def test_a_one_way_link_points_where_frames_go(samples: Any, shown: Any) -> None
 def test_no_links_and_unknown_links(samples: Any, shown: Any) -> None:
     none = samples.fabric().model_copy(update={"links": ()})
     assert "links none: no port heard a port of another node" in shown(render_fabric(none))
+    bare = samples.fabric().model_copy(update={"links": Unknown(unknown="not asked")})
+    assert "links" not in shown(render_fabric(bare)).replace("links proven", "")
+    assert "links unknown: not asked" in shown(render_fabric(bare, "links"))
     unknown = samples.fabric().model_copy(update={"links": Unknown(unknown="needs CAP_NET_RAW")})
     assert "links unknown: needs CAP_NET_RAW" in shown(render_fabric(unknown))
 

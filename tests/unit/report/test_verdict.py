@@ -30,13 +30,48 @@ def test_every_candidate_with_score_and_worst_cell(samples: Any, shown: Any) -> 
     table = rows_after(text, "candidate")
     assert table[0] == ["tree", "better", "yes", "1.18", "[1.15,", "1.21]", "0.93", "all_reduce", "1", "MiB", "seen"]
     assert table[1] == ["default", "failed", "-", "-", "-", "none"]
+
+
+def test_confirmation_and_proof_have_columns_only_where_there_is_any(samples: Any, shown: Any) -> None:
+    verdict = samples.verdict()
+    bare = verdict.candidates[0].model_copy(update={"confirmed": None, "proof": "none"})
+    text = shown(render_verdict(verdict.model_copy(update={"candidates": (bare,)})))
+    assert "confirmed" not in text
+    assert "proof" not in text
+    assert "confirmed" in shown(render_verdict(verdict))
+
+
+def test_reasons_of_what_was_not_compared(samples: Any, shown: Any) -> None:
+    text = shown(render_verdict(samples.verdict()))
     assert "  default: Rank 1 chose sockets.\n" in text
 
 
 def test_the_sizes_of_the_choice_decode_first(samples: Any, shown: Any) -> None:
-    table = rows_after(shown(render_verdict(samples.verdict())), "phase")
-    assert [row[0] for row in table[:3]] == ["decode", "prefill", "grid"]
-    assert table[0][4:] == ["graph", "1,234", "1,020", "1.21", "[1.18,", "1.24]", "better"]
+    table = rows_after(shown(render_verdict(samples.verdict())), "op")
+    assert [row[0] for row in table[:6:2]] == ["decode", "prefill", "grid"]
+    assert table[1] == ["all_reduce", "20", "KiB", "graph", "1,234", "1.21", "[1.18,", "1.24]", "better"]
+
+
+def test_the_widest_cells_fit(samples: Any, shown: Any) -> None:
+    wide = samples.cell(64000, "prefill", 12.3, "inconclusive").model_copy(
+        update={"view": "throughput", "op": "all_gather", "base_us": 123456.0}
+    )
+    verdict = samples.verdict()
+    one = verdict.candidates[0].model_copy(update={"cells": (wide,)})
+    rows = shown(render_verdict(verdict.model_copy(update={"candidates": (one,)}))).splitlines()
+    (row,) = [row for row in rows if "throughput" in row]
+    assert row.split() == [
+        "all_gather",
+        "62.5",
+        "KiB",
+        "throughput",
+        "123,456",
+        "12.3",
+        "[12.3,",
+        "12.3]",
+        "inconclusive",
+    ]
+    assert len(row) <= 80
 
 
 def test_how_sure_it_is(samples: Any, shown: Any) -> None:
@@ -81,6 +116,8 @@ def test_reasons_shared_by_candidates_are_told_once(samples: Any, shown: Any) ->
 
 def test_intervals_and_status(samples: Any) -> None:
     assert interval_text(None) == "-"
+    open_ended = samples.verdict().candidates[0].score.model_copy(update={"low": 1e-6, "high": 1e6})
+    assert interval_text(open_ended) == "1.18 [wide open]"
     assert interval_text(samples.verdict().candidates[0].score) == "1.18 [1.15, 1.21]"
     assert verdict_status(samples.verdict()) is ExitStatus.FIT
     assert verdict_status(samples.verdict().model_copy(update={"conclusive": False})) is ExitStatus.INCONCLUSIVE
