@@ -48,22 +48,24 @@ class Channels:
                 channel.send(message)
 
     def receive(self, timeout_s: float) -> tuple[str, dict[str, Any]] | None:
-        """The next message of any node with its name, or None after `timeout_s` seconds.
+        """The next message of any node with its name, or None after `timeout_s` seconds (0: what is there now).
 
         A node whose process ended yields once (name, {"event":"closed","status","stderr","id","message","fix"}), after
         its last message. Raises NodeError `node-closed` when all have ended and nothing more can come.
         """
         end = time.monotonic() + timeout_s
+        looked = False
         while True:
             self._collect()
             if self._arrived:
                 return self._arrived.popleft()
-            left = end - time.monotonic()
             if self._closed or len(self._farewells) == len(self._channels):
                 raise NodeError("the probes of all nodes have ended", id="node-closed")
-            if left <= 0:
+            left = end - time.monotonic()
+            if left <= 0 and looked:
                 return None
             step(tuple(self._channels.values()), left)
+            looked = True
 
     def close(self) -> None:
         """End every stdin, wait up to 3 s, then kill what is left of what was started; closing again does nothing."""

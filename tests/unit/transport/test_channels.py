@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import select
 import time
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,16 @@ def test_a_node_that_ends_says_farewell_once_after_its_last_message(payload: byt
         assert receive(channels)[1]["event"] == "closed"
         with pytest.raises(NodeError, match="all nodes have ended"):
             channels.receive(10)
+
+
+def test_receiving_without_waiting_still_reads_what_is_there(payload: bytes) -> None:
+    with open_channels([ALPHA], "echo", payload=payload) as channels:
+        channels.send("alpha", {"do": "echo", "value": 1})
+        end = time.monotonic() + 10
+        while (got := channels.receive(0)) is None:
+            assert time.monotonic() < end
+            select.select([], [], [], 0.01)
+        assert got == ("alpha", {"event": "echo", "value": 1})
 
 
 def test_garbage_closes_only_its_node(payload: bytes) -> None:
