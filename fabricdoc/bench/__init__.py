@@ -10,6 +10,7 @@ from fabricdoc.bench.candidates import applicable, load_candidates
 from fabricdoc.bench.current import read_current
 from fabricdoc.bench.plan import GRID, grid_shapes, make_plan, merge_shapes
 from fabricdoc.bench.run import Bench, run_bench
+from fabricdoc.bench.statistics import paired_interval
 
 __all__ = [
     "GRID",
@@ -22,6 +23,7 @@ __all__ = [
     "load_candidates",
     "make_plan",
     "merge_shapes",
+    "paired_interval",
     "rail_candidates",
     "read_current",
     "run_bench",

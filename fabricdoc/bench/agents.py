@@ -106,7 +106,7 @@ class Agents:
                 raise NodeError(f"the bench agent on {silent} did not answer in {HELLO_DEADLINE_S:.0f} s")
             name, message = got
             if message.get("event") == "closed":
-                raise NodeError(f"the bench agent on {name} ended: {str(message.get('stderr', ''))[-300:].strip()}")
+                raise NodeError(f"{name}: {message['message']}", fix=message["fix"], id=message["id"])
             if message.get("event") == "hello":
                 answers[name] = _with_torch(name, message)
         return answers
@@ -122,9 +122,11 @@ class Agents:
         """Run one launch to its end. On KeyboardInterrupt the ranks are stopped before it goes on up."""
         outcome = Outcome()
         for name in self.channels.names:
-            self.channels.send(name, order.message(name))
+            self._send(name, order.message(name), outcome)
         try:
             self._collect(order, outcome, time.monotonic() + order.deadline_s + GRACE_S)
+        except NodeError as gone:
+            self._give_up(outcome, gone.message)
         except KeyboardInterrupt:
             self.channels.broadcast({"do": "stop", "number": order.number})
             raise
@@ -136,7 +138,7 @@ class Agents:
             got = self.channels.receive(max(0.0, end - time.monotonic()))
             if got is None:
                 if stopped:
-                    self._give_up(outcome)
+                    self._give_up(outcome, "the agent stopped answering")
                     return
                 stopped, end = True, time.monotonic() + GRACE_S
                 self.channels.broadcast({"do": "stop", "number": order.number})
@@ -146,9 +148,15 @@ class Agents:
                 stopped, end = True, time.monotonic() + GRACE_S
                 self.channels.broadcast({"do": "stop", "number": order.number})
 
-    def _give_up(self, outcome: Outcome) -> None:
+    def _send(self, name: str, message: dict[str, Any], outcome: Outcome) -> None:
+        try:
+            self.channels.send(name, message)
+        except NodeError as gone:
+            outcome.lost[name] = gone.message
+
+    def _give_up(self, outcome: Outcome, why: str) -> None:
         for name in set(self.channels.names) - outcome.done:
-            outcome.lost.setdefault(name, "the agent stopped answering")
+            outcome.lost.setdefault(name, why)
 
     @staticmethod
     def _failed(outcome: Outcome) -> bool:
@@ -157,7 +165,7 @@ class Agents:
     def _take(self, order: LaunchOrder, outcome: Outcome, name: str, message: dict[str, Any]) -> None:
         event = message.get("event")
         if event == "closed":
-            outcome.lost[name] = str(message.get("stderr", "")).strip()[-300:] or "the agent ended"
+            outcome.lost[name] = str(message["message"])
         elif message.get("number") != order.number:
             return
         elif event == "store":

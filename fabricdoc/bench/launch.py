@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
-from fabricdoc.bench.plan import environment_of, work_of
+from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.run import Candidate, Launch, Plan, Proof
@@ -42,7 +42,7 @@ def order_for(plan: Plan, candidate: Candidate, place: Place, master: str) -> La
         ranks={n: [{"rank": r.rank, "local_rank": r.local_rank} for r in plan.ranks if r.node == n] for n in names},
         environment={n: logging | environment_of(plan, candidate, n) for n in names},
         work=work_of(plan, proof=proof),
-        deadline_s=plan.launch_deadline_s,
+        deadline_s=PROOF_DEADLINE_S[plan.backend] if proof else plan.launch_deadline_s,
         master=master,
     )
 

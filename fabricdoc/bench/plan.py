@@ -20,6 +20,7 @@ LEAST_CALLS = 5
 THROUGHPUT_FROM = MIB
 SECONDS_PER_LAUNCH = {"gloo": 1.5, "nccl": 4.0}
 DEADLINE_S = {"gloo": 30.0, "nccl": 60.0}
+PROOF_DEADLINE_S = {"gloo": 12.0, "nccl": 60.0}
 MEMORY_PER_RANK = {"gloo": 512 * MIB, "nccl": 3584 * MIB}
 
 

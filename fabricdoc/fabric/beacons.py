@@ -59,7 +59,7 @@ def gather(channels: Channels, event: str) -> dict[str, dict[str, Any]]:
             raise NodeError(f"no answer to beacons from {', '.join(silent)}", fix="run `fabricdoc scan` to see why")
         name, message = got
         if message.get("event") == "closed":
-            raise NodeError(f"{name}: the beacon probe ended early: {message.get('stderr', '')[-200:]}")
+            raise NodeError(f"{name}: {message['message']}", fix=message["fix"], id=message["id"])
         if message.get("event") == event:
             answers[name] = message
     return answers

@@ -30,6 +30,7 @@ from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.profile import Profile
 from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Plan, Rank, Run
+from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile, shapes_for
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
@@ -37,6 +38,7 @@ from fabricdoc.tuning import judge
 from fabricdoc.workflow.recommend import Recommended, recommend
 
 Progress = Callable[[str], None]
+CONFIRMED = 2  # how many winners are launched again in fresh blocks
 DEFAULT_SETS = {"gloo": (), "nccl": ("decode",)}
 
 
@@ -128,12 +130,17 @@ def measure(
     )
 
     def contenders(so_far: Run) -> Sequence[str]:
-        verdict = judge(so_far, prepared.profile, request.objective)
-        return [c.name for c in verdict.candidates if c.verdict == "better"]
+        return best_first(judge(so_far, prepared.profile, request.objective))[:CONFIRMED]
 
     run = run_bench(bench, contenders)
     store.save_document(run.id, "fabric", fabric.model_dump_json())
     return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets), prepared.notes)
+
+
+def best_first(verdict: Verdict) -> list[str]:
+    """The better candidates of a verdict, the largest gain on the score first."""
+    better = [(c.score.ratio, c.name) for c in verdict.candidates if c.verdict == "better" and c.score is not None]
+    return [name for _, name in sorted(better, reverse=True)]
 
 
 def _refuse_incomplete(request: Request, fabric: Fabric) -> None:

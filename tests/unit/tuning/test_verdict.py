@@ -359,7 +359,8 @@ def test_a_run_can_be_judged_again_with_the_same_answer(synthetic, profile) -> N
     seed=st.integers(0, 10**6), blocks=st.integers(0, 8), confirm=st.integers(0, 8), noise=st.floats(0.001, 0.2),
     effect=st.floats(0.5, 2.0), objective=st.sampled_from(["decode", "prefill", "mix"]),
     broken=st.sets(
-        st.tuples(st.sampled_from(["base", "one"]), st.sampled_from(["search", "confirm"]), st.integers(0, 7)), max_size=6
+        st.tuples(st.sampled_from(["base", "one"]), st.sampled_from(["search", "confirm"]), st.integers(0, 7)),
+        max_size=6,
     ),
     status=st.sampled_from(["failed", "timeout", "interrupted", "incorrect"]),
 )  # fmt: skip
