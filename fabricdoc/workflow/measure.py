@@ -31,6 +31,7 @@ from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.profile import Profile
 from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Plan, Rank, Run
 from fabricdoc.model.verdict import Verdict
+from fabricdoc.nccl import parse_release
 from fabricdoc.serving import load_profile, shapes_for
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
@@ -187,8 +188,9 @@ def _candidates(
         chosen.extend(rail_candidates(backend, rails, names))
     sets = request.candidates or (() if request.both_nics else DEFAULT_SETS[backend])
     loaded = load_candidates(sets, backend=backend, extra_dirs=request.presets) if sets else ()
-    version = min((str(h.get("nccl") or "0") for h in hello.values()), default="0")
-    kept, dropped = applicable(loaded, nccl_version=version, rails=len(rails))
+    oldest = min((str(h.get("nccl") or "0.0") for h in hello.values()), key=parse_release, default="0.0")
+    with_hcas = bool(rails) and all(port.hca for rail in rails for port in rail.ports)
+    kept, dropped = applicable(loaded, nccl_version=oldest, rails=len(rails), hca=with_hcas)
     taken = {candidate.name for candidate in chosen}
     chosen.extend(candidate for candidate in kept if candidate.name not in taken)
     return tuple(chosen), tuple(f"not measured: {name}: {why}" for name, why in dropped)
