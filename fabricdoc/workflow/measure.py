@@ -188,7 +188,11 @@ def _candidates(
         chosen.extend(rail_candidates(backend, rails, names))
     sets = request.candidates or (() if request.both_nics else DEFAULT_SETS[backend])
     loaded = load_candidates(sets, backend=backend, extra_dirs=request.presets) if sets else ()
-    oldest = min((str(h.get("nccl") or "0.0") for h in hello.values()), key=parse_release, default="0.0")
+    oldest = min(
+        (str(h.get("nccl") or "0.0") for h in hello.values()),
+        key=lambda v: parse_release(v) or (0, 0, 0),
+        default="0.0",
+    )
     with_hcas = bool(rails) and all(port.hca for rail in rails for port in rail.ports)
     kept, dropped = applicable(loaded, nccl_version=oldest, rails=len(rails), hca=with_hcas)
     taken = {candidate.name for candidate in chosen}

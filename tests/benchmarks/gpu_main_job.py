@@ -70,9 +70,8 @@ def every_launch(launches: Sequence[Launch], view: str = "graph") -> None:
         cells = medians(launch, view)
         row = "".join(f"{cells[size]:>10.1f}" if size in cells else f"{'-':>10}" for size in SHOWN)
         word = "" if launch.status == "ok" else f"  {launch.status}: {launch.reason}"
-        say(
-            f"{launch.number:4} {launch.round:7} {launch.block:3} {launch.candidate:16} {launch.seconds:4.1f} {row}{word}"
-        )
+        place = f"{launch.number:4} {launch.round:7} {launch.block:3} {launch.candidate:16}"
+        say(f"{place} {launch.seconds:4.1f} {row}{word}")
 
 
 def ratios(verdict: Verdict, view: str = "graph") -> None:
