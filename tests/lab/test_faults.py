@@ -1,0 +1,128 @@
+"""Ranks that die, hang or lose their agent in the middle of a launch: told right, and the next launch is whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.bench import Agents, base_candidate, grid_shapes, make_plan
+from fabricdoc.bench.launch import Place, run_launch
+from fabricdoc.fabric import map_cables, rails_of, scan
+from fabricdoc.lab import Lab
+from fabricdoc.model.run import Launch, Plan, Rank
+from fabricdoc.transport import NodeSpec
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
+
+
+@dataclass
+class Bench:
+    """A long launch that faults can be put into, and the agents that run it."""
+
+    agents: Agents
+    plan: Plan
+    master: str
+    number: int = 0
+
+    def launch(self, *, size: int = 8 << 20, deadline_s: float = 40.0) -> Launch:
+        self.number += 1
+        shapes = grid_shapes([size])
+        plan = self.plan.model_copy(update={"shapes": shapes, "launch_deadline_s": deadline_s})
+        base = plan.candidates[0]
+        return run_launch(self.agents, plan, base, Place(self.number, "search", 1, 0), self.master)[0]
+
+    def agent_pid(self, node: str) -> int:
+        return int(self.agents.hello[node]["pid"])
+
+
+@pytest.fixture(scope="module")
+def bench(lab: Lab) -> Iterator[Bench]:
+    pytest.importorskip("torch", reason="a bench launch needs torch")
+    specs = [NodeSpec(name=n.name, target=n.target, ports=n.ports) for n in lab.nodes]
+    fabric = map_cables(specs, scan(specs, deadline_s=10))
+    rails = rails_of(fabric)
+    names = [node.name for node in fabric.nodes]
+    plan = make_plan(
+        backend="gloo",
+        ranks=[Rank(rank=i, node=name, local_rank=0) for i, name in enumerate(names)],
+        candidates=[base_candidate("gloo", rails, names, single=True)],
+        shapes=grid_shapes([8]),
+        blocks=1,
+        seed=1,
+        profile="dense-small-tp2",
+        objective="mix",
+    )
+    with Agents(specs) as agents:
+        yield Bench(agents, plan, rails[0].port(names[0]).ip or "")
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def strike(pid: int, blow: Callable[[int], None]) -> threading.Thread:
+    """Wait for the first child of `pid` (a rank process) to live a moment, then strike it."""
+
+    def watch() -> None:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            for rank in children(pid):
+                if _cpu_ticks(rank) > 20:
+                    blow(rank)
+                    return
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def _cpu_ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def test_a_rank_that_is_killed_is_named_and_the_next_launch_is_whole(bench: Bench) -> None:
+    thread = strike(bench.agent_pid("beta"), lambda pid: os.kill(pid, signal.SIGKILL))
+    launch = bench.launch()
+    thread.join(5)
+    assert launch.status == "failed"
+    assert launch.rank == 1
+    assert "SIGKILL" in launch.reason
+    assert bench.launch(size=8).status == "ok"
+
+
+def test_a_rank_that_hangs_ends_at_the_deadline_and_the_next_launch_is_whole(bench: Bench) -> None:
+    thread = strike(bench.agent_pid("alpha"), lambda pid: os.kill(pid, signal.SIGSTOP))
+    began = time.monotonic()
+    launch = bench.launch(deadline_s=8.0)
+    thread.join(5)
+    assert launch.status == "timeout"
+    assert time.monotonic() - began < 25
+    assert "stopped" in launch.reason or "rank" in launch.reason
+    assert children(bench.agent_pid("alpha")) == []
+    assert bench.launch(size=8).status == "ok"
+
+
+def test_an_agent_that_is_killed_costs_one_launch_only(bench: Bench) -> None:
+    beta = bench.agent_pid("beta")
+    thread = strike(beta, lambda _rank: os.kill(beta, signal.SIGKILL))
+    launch = bench.launch()
+    thread.join(5)
+    assert launch.status == "failed"
+    assert launch.reason.startswith("beta: ")
+    assert bench.agent_pid("beta") != beta
+    assert bench.launch(size=8).status == "ok"

@@ -1,0 +1,130 @@
+"""What one launch is called: ok, failed, timeout, incorrect; who was first, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.bench.agents import Outcome, RankEnd
+from fabricdoc.bench.launch import Place, describe, first_trouble, order_for
+from fabricdoc.bench.plan import grid_shapes, make_plan
+from fabricdoc.model.run import Candidate, Launch, Plan, Rank
+
+pytestmark = pytest.mark.unit
+
+IB_BASE = Candidate(name="base", role="base", variables={"NCCL_NET": "IB"})
+SOCKET_LOG = "\n".join(
+    [
+        "a:1:1 [0] NCCL INFO NCCL version 2.28.9+cuda13.0",
+        "a:1:1 [0] NCCL INFO Using network Socket",
+    ]
+)
+
+
+def plan(backend: str = "gloo", base: Candidate | None = None) -> Plan:
+    return make_plan(
+        backend=backend,  # type: ignore[arg-type]
+        ranks=[Rank(rank=0, node="alpha", local_rank=0), Rank(rank=1, node="beta", local_rank=0)],
+        candidates=[base or Candidate(name="base", role="base", variables={"GLOO_SOCKET_IFNAME": "p0"})],
+        shapes=grid_shapes([8]),
+        blocks=1,
+        seed=1,
+        profile="p",
+        objective="mix",
+    )
+
+
+def cell(rank: int, *, correct: bool = True, samples: list[float] | None = None) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "view": "eager",
+        "op": "all_reduce",
+        "size": 8,
+        "dtype": "bfloat16",
+        "samples": samples or [10.0, 12.0],
+        "correct": correct,
+    }
+
+
+def described(outcome: Outcome, p: Plan | None = None) -> Launch:
+    p = p or plan()
+    place = Place(1, "search", 1, 0)
+    return describe(
+        p, p.candidates[0], place, outcome, "2026-01-01T00:00:00Z", 1.0, order_for(p, p.candidates[0], place, "m")
+    )
+
+
+def ends(first: str = "ok", second: str = "ok", **more: str) -> dict[int, RankEnd]:
+    return {0: RankEnd(first, **more), 1: RankEnd(second, **more)}  # type: ignore[arg-type]
+
+
+def test_whole_launch_is_ok_with_the_slower_ranks_time() -> None:
+    outcome = Outcome(cells=[cell(0, samples=[10.0, 12.0]), cell(1, samples=[11.0, 11.0])], ends=ends())
+    launch = described(outcome)
+    assert launch.status == "ok"
+    (only,) = launch.cells
+    assert (only.median_us, only.max_us, only.calls) == (11.5, 12.0, 2)
+
+
+def test_a_cell_that_only_one_rank_sent_is_no_cell() -> None:
+    assert described(Outcome(cells=[cell(0)], ends=ends())).cells == ()
+
+
+def test_one_wrong_rank_makes_the_launch_incorrect_and_names_the_cell() -> None:
+    launch = described(Outcome(cells=[cell(0), cell(1, correct=False)], ends=ends()))
+    assert launch.status == "incorrect"
+    assert "all_reduce 8 B (eager)" in launch.reason
+
+
+def test_the_rank_that_died_is_named_not_the_one_stopped_for_it() -> None:
+    outcome = Outcome(ends={0: RankEnd("stopped", reason="was stopped"), 1: RankEnd("died", reason="SIGKILL")})
+    assert first_trouble(outcome)[:2] == ("failed", 1)
+    assert described(outcome).reason == "SIGKILL"
+
+
+def test_timeout_stays_timeout_and_keeps_the_log_tail() -> None:
+    outcome = Outcome(ends=ends("timeout", "timeout", reason="deadline", log="\n".join(map(str, range(99)))))
+    launch = described(outcome)
+    assert launch.status == "timeout"
+    assert launch.log_tail[-1] == "98"
+    assert len(launch.log_tail) == 12
+
+
+def test_a_lost_agent_is_a_failure_of_that_node_in_its_last_phase() -> None:
+    outcome = Outcome(lost={"beta": "the probe was killed"}, phases={0: "measure"}, ends=ends("stopped"))
+    launch = described(outcome)
+    assert (launch.status, launch.rank, launch.phase) == ("failed", None, "measure")
+    assert launch.reason == "beta: the probe was killed"
+
+
+def test_forced_ib_that_ran_over_sockets_is_failed_whatever_its_speed() -> None:
+    outcome = Outcome(cells=[cell(0), cell(1)], ends=ends(log=SOCKET_LOG))
+    launch = described(outcome, plan("nccl", IB_BASE))
+    assert launch.status == "failed"
+    assert "sockets" in launch.reason
+
+
+def test_gloo_proof_is_none_and_says_why() -> None:
+    launch = described(Outcome(cells=[cell(0), cell(1)], ends=ends()))
+    assert launch.proof is not None
+    assert launch.proof.grade == "none"
+    assert "gloo" in launch.proof.network.unknown  # type: ignore[union-attr]
+
+
+def test_tuning_lines_are_asked_for_in_the_proof_round_only() -> None:
+    p = plan("nccl", IB_BASE)
+    orders = {
+        r: order_for(p, p.candidates[0], Place(1, r, 0, 0), "m").environment["alpha"] for r in ("proof", "search")
+    }
+    assert "TUNING" in orders["proof"]["NCCL_DEBUG_SUBSYS"]
+    assert "TUNING" not in orders["search"]["NCCL_DEBUG_SUBSYS"]
+    assert orders["search"]["NCCL_NET"] == "IB"
+
+
+def test_each_node_gets_its_own_ranks() -> None:
+    p = plan()
+    order = order_for(p, p.candidates[0], Place(3, "search", 1, 0), "10.0.0.1")
+    assert order.message("beta")["ranks"] == [{"rank": 1, "local_rank": 0}]
+    assert order.message("alpha")["number"] == 3
+    assert order.world == 2
