@@ -48,6 +48,9 @@ def play(task, orders, events):
         time.sleep(600)
     if part == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
+    if part == "mute":
+        os.close(events)
+        time.sleep(600)
     if part == "raise":
         say(events, "end", status="failed", reason="RuntimeError: as told", timings_s={})
         return 1
@@ -363,6 +366,15 @@ def test_an_idle_agent_sleeps(agent: Talk) -> None:
     select.select([], [], [], 0.5)
     spent.append(_cpu_ticks(agent.process.pid))
     assert spent[1] - spent[0] <= 1
+
+
+def test_a_rank_that_closed_its_pipe_costs_nothing(agent: Talk) -> None:
+    agent.launch("mute", deadline_s=2)
+    agent.until("phase", phase="measure")
+    spent = _cpu_ticks(agent.process.pid)
+    end = done_of(agent.until("launch_done", status="timeout"))[0]
+    assert "in play" in end["reason"]
+    assert _cpu_ticks(agent.process.pid) - spent < 40, "of some 200 ticks"
 
 
 def _cpu_ticks(pid: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -71,8 +72,6 @@ def test_the_environment_is_set_for_python_and_for_c(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
     def look() -> list[str | None]:
-        import ctypes
-
         getenv = ctypes.CDLL(None).getenv
         getenv.restype = ctypes.c_char_p
         names = ("NCCL_ALGO", "NCCL_PROTO", "NCCL_DEBUG", "PYTORCH_CUDA_ALLOC_CONF")
@@ -105,8 +104,6 @@ def test_it_holds_no_descriptor_of_the_parents() -> None:
 
 def test_stdin_is_empty_and_output_of_any_kind_is_the_log() -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
-        import ctypes
-
         print("from python")
         print("from python's stderr", file=sys.stderr)
         ctypes.CDLL(None).puts(b"from C")
@@ -120,14 +117,18 @@ def test_stdin_is_empty_and_output_of_any_kind_is_the_log() -> None:
 
 def test_what_was_printed_is_kept_when_the_child_is_killed() -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
-        import ctypes
-
         ctypes.CDLL(None).puts(b"NCCL INFO a line before the end")
         print("and one of python's \udce9")
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
-    status, _, log = finish(fork_rank(entry, {}, []))
+    library = ctypes.CDLL(None)
+    stdout = ctypes.c_void_p.in_dll(library, "stdout")
+    library.setvbuf(stdout, None, 0, ctypes.c_size_t(0))  # fully, as C does for any file
+    try:
+        status, _, log = finish(fork_rank(entry, {}, []))
+    finally:
+        library.setvbuf(stdout, None, 2, ctypes.c_size_t(0))
     assert os.WTERMSIG(status) == signal.SIGKILL
     assert log == "NCCL INFO a line before the end\nand one of python's \\udce9\n"
 

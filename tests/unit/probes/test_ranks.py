@@ -118,6 +118,34 @@ def test_what_was_said_right_before_the_end_is_heard(start: Start) -> None:
     assert len(ended(start(entry))[2]) == 2000
 
 
+def test_what_was_said_but_not_yet_read_is_heard_when_it_has_ended(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        say(events_fd, "store", port=5)
+        say(events_fd, "end", status="ok", reason="", timings_s={})
+        return 0
+
+    rank = start(entry)
+    os.waitid(os.P_PID, rank.pid, os.WEXITED | os.WNOWAIT)
+    assert rank.reap() == [{"event": "store", "port": 5, "rank": 1}]
+    assert rank.status == "ok"
+
+
+def test_garbage_of_a_rank_that_has_ended_kills_nobody(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number may belong to another process by then."""
+    killed: list[int] = []
+
+    def entry(orders_fd: int, events_fd: int) -> int:
+        os.write(events_fd, b"garbage\n")
+        return 0
+
+    rank = start(entry)
+    os.waitid(os.P_PID, rank.pid, os.WEXITED | os.WNOWAIT)
+    monkeypatch.setattr(ranks.os, "kill", lambda pid, number: killed.append(pid))
+    monkeypatch.setattr(ranks.os, "killpg", lambda pid, number: killed.append(pid))
+    rank.reap()
+    assert (rank.status, killed) == ("garbage", [])
+
+
 @pytest.mark.parametrize("line", [b"NCCL WARN\n", b'{"event":"rank_done"}\n', b"\xff\xfe\n", b"\n"])
 def test_a_rank_that_writes_garbage_is_killed(start: Start, line: bytes) -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
