@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fabricdoc.gate.commands import node_options
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.ports import NOBODY, ONE_WAY
 from fabricdoc.model.findings import Evidence, Finding, Severity
@@ -16,11 +17,16 @@ from fabricdoc.model.findings import Evidence, Finding, Severity
 
 @dataclass(frozen=True)
 class Case:
-    """All comparisons of a gate that aren't ok; `nodes` as `--nodes` takes them; `bench` measures again."""
+    """All comparisons of a gate that aren't ok, and what commands are made of.
+
+    `nodes` as `--nodes` takes them, by name; `ports` as options for ports that beacons need named; `bench` is the
+    command that measures again.
+    """
 
     differing: tuple[Compared, ...]
     unknown: tuple[Compared, ...]
     nodes: Mapping[str, str]
+    ports: tuple[str, ...]
     bench: str
 
     def of(self, *ids: str) -> list[Compared]:
@@ -41,10 +47,7 @@ def meets_another(one: Compared) -> bool:
 
 def look_again(case: Case, members: Sequence[Compared], what: str) -> list[str]:
     """`what`, and the scan that shows whether it helped."""
-    return [
-        what,
-        shlex.join(["fabricdoc", "scan", "--nodes", ",".join(dict.fromkeys(case.nodes[one.node] for one in members))]),
-    ]
+    return [what, shlex.join(["fabricdoc", "scan", *node_options(case.nodes[one.node] for one in members)])]
 
 
 def finding_of(

@@ -10,21 +10,24 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from fabricdoc.gate.case import Case, explained, finding_of, look_again, meets_another
-from fabricdoc.gate.commands import bench_command, node_words, on_node
+from fabricdoc.gate.commands import bench_command, node_options, node_words, on_node, port_options
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.drift import settings, software, unread
 from fabricdoc.gate.ports import ONE_WAY
+from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.preset import Preset
 
 
-def find_causes(preset: Preset, comparisons: Sequence[Compared]) -> tuple[Finding, ...]:
+def find_causes(preset: Preset, fabric: Fabric, comparisons: Sequence[Compared]) -> tuple[Finding, ...]:
     """The findings, most fundamental cause first: nodes, ports, carrier, cabling, settings, software, unread facts."""
+    nodes = node_words(preset, fabric)
     case = Case(
         tuple(one for one in comparisons if one.outcome == "differs"),
         tuple(one for one in comparisons if one.outcome == "unknown"),
-        {name: name for name in (one.node for one in comparisons)} | node_words(preset),
-        bench_command(preset),
+        nodes,
+        tuple(port_options(preset)),
+        bench_command(preset, nodes),
     )
     steps = (_unreadable, _exchanged, _gone, _dark, _moved, _silent, settings, software, unread)
     return tuple(finding for step in steps for finding in step(case))
@@ -33,7 +36,7 @@ def find_causes(preset: Preset, comparisons: Sequence[Compared]) -> tuple[Findin
 def _unreadable(case: Case) -> Iterable[Finding]:
     for one in case.unknown:
         if one.id == "node":
-            reason = one.seen.removeprefix("unknown: ")
+            reason = one.seen.removeprefix("unknown: ").removeprefix(f"{one.node}: ")
             cause = f"{one.node} could not be looked at: {reason}"
             yield finding_of(
                 "gate-node-unread",
@@ -83,11 +86,12 @@ def _moved(case: Case) -> Iterable[Finding]:
     changed = [one for one in case.of("peer") if meets_another(one)]
     if not changed:
         return
-    cables = [f"{one.place} now meets {one.seen}, was {one.expected}" for one in changed]
+    cables = {frozenset((one.place, one.seen)): one for one in reversed(changed)}  # each is seen from both its ends
+    texts = [f"{one.place} now meets {one.seen}, was {one.expected}" for one in reversed(cables.values())]
     back = dict.fromkeys((min(one.place, one.expected), max(one.place, one.expected)) for one in changed)
     fixes = [f"either put the cable back: {a} to {b}" for a, b in back]
     yield finding_of(
-        "gate-cabling-changed", changed, "; ".join(cables), [*fixes, "or measure this cabling:", case.bench]
+        "gate-cabling-changed", changed, "; ".join(texts), [*fixes, "or measure this cabling:", case.bench]
     )
 
 
@@ -102,5 +106,5 @@ def _silent(case: Case) -> Iterable[Finding]:
         how = "frames cross one way only" if one.note == ONE_WAY else "no frame crosses"
         cause = f"{how} between {one.place} and {one.expected} although both have carrier"
         fix = "check the transceiver and, on a switch, the VLAN and filters of both ports; then look again:"
-        look = shlex.join(["fabricdoc", "cables", "--nodes", ",".join(case.nodes.values())])
+        look = shlex.join(["fabricdoc", "cables", *node_options(case.nodes.values()), *case.ports])
         yield finding_of("gate-link-silent", [one], cause, [fix, look])

@@ -5,7 +5,7 @@ A cause found in `causes` (another machine, a dark port) is respected: its conse
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fabricdoc.gate.case import Case, explained, finding_of, look_again
 from fabricdoc.gate.commands import on_node
@@ -14,6 +14,7 @@ from fabricdoc.model.findings import Finding
 
 UNREAD = "make it readable (often a right or a missing tool), then look:"
 SOFTWARE = ("kernel", "torch", "nvidia-driver")
+WORDS = {"mac": "MAC", "mtu": "MTU", "rdma-device": "RDMA device"}
 AGAIN = {
     "mac": "the port was replaced, or names were dealt anew; measure again:",
     "rdma-device": "the RDMA device was renamed, and the preset's list names the old one; measure again:",
@@ -32,19 +33,31 @@ def settings(case: Case) -> Iterable[Finding]:
             if not (id == "mac" and one.node in exchanged) and not (id == "speed" and one.place in dark)
         ]
         if members:
-            texts = "; ".join(f"{one.place} had {one.expected}, has {one.seen}" for one in members)
-            fixes = [fix for one in members for fix in _setting_fix(one)]
-            if id in AGAIN:
-                fixes = [AGAIN[id], case.bench]
-            yield finding_of(f"gate-{id}-changed", members, f"the {id} is not the one measured: {texts}", fixes)
+            fixes = [AGAIN[id], case.bench] if id in AGAIN else _setting_fixes(members)
+            yield finding_of(f"gate-{id}-changed", members, _setting_cause(id, members), fixes)
 
 
-def _setting_fix(one: Compared) -> list[str]:
-    """The commands that bring an MTU or an address back, on its node."""
+def _setting_cause(id: str, members: Sequence[Compared]) -> str:
+    """One or two ports with their values; more are counted, the evidence has them all."""
+    word = WORDS.get(id, id)
+    if len(members) > 2:
+        return f"the {word} of {len(members)} ports is not the one measured"
+    texts = "; ".join(f"{one.place} had {one.expected}, has {one.seen}" for one in members)
+    return f"the {word} is not the one measured: {texts}"
+
+
+def _setting_fixes(members: Sequence[Compared]) -> list[str]:
+    """The commands that bring MTUs or addresses back, under one heading per node."""
+    fixes: list[str] = []
+    for heading, command in (pair for one in members for pair in _commands(one)):
+        fixes += [command] if heading in fixes else [heading, command]
+    return fixes
+
+
+def _commands(one: Compared) -> list[list[str]]:
     if one.id == "address":
-        adds = (("sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost)
-        return [word for add in adds for word in on_node(one.node, *add)]
-    return on_node(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)
+        return [on_node(one.node, "sudo", "ip", "address", "add", text, "dev", one.port) for text in one.lost]
+    return [on_node(one.node, "sudo", "ip", "link", "set", "dev", one.port, "mtu", one.expected)]
 
 
 def software(case: Case) -> Iterable[Finding]:

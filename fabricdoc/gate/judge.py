@@ -11,7 +11,7 @@ from typing import Literal
 
 from fabricdoc.errors import ExitStatus
 from fabricdoc.gate.causes import find_causes
-from fabricdoc.gate.commands import bench_command
+from fabricdoc.gate.commands import bench_command, node_words
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.nodes import fact_comparisons, node_comparison
 from fabricdoc.gate.ports import peer_comparisons, port_comparisons, unlistened
@@ -27,8 +27,8 @@ _STATUS = {"fit": ExitStatus.FIT, "not-fit": ExitStatus.NOT_FIT, "could-not-tell
 def judge_gate(preset: Preset, fabric: Fabric) -> Gate:
     """Compare the preset's fingerprint to a fresh look at its nodes and links."""
     comparisons = _comparisons(preset, fabric)
-    missing = _unprinted(preset)
-    findings = missing + find_causes(preset, comparisons)
+    missing = _unprinted(preset, fabric)
+    findings = missing + find_causes(preset, fabric, comparisons)
     answer = _answer(comparisons, bool(missing))
     return Gate(
         preset=preset.name,
@@ -59,7 +59,7 @@ def _comparisons(preset: Preset, fabric: Fabric) -> list[Compared]:
     return [one for one in found if one.id != "peer" or one.place not in gone]
 
 
-def _unprinted(preset: Preset) -> tuple[Finding, ...]:
+def _unprinted(preset: Preset, fabric: Fabric) -> tuple[Finding, ...]:
     """A finding when nodes of the preset (or all) have no fingerprint to be held against."""
     printed = {node.name for node in preset.fingerprint.nodes}
     names = [node.name for node in preset.nodes if node.name not in printed]
@@ -67,7 +67,7 @@ def _unprinted(preset: Preset) -> tuple[Finding, ...]:
         return ()
     about = ", ".join(names) or preset.name
     cause = f"the preset records nothing that must still be true of {about}"
-    fix = ("measure again, which records it:", bench_command(preset))
+    fix = ("measure again, which records it:", bench_command(preset, node_words(preset, fabric)))
     return (Finding(id="gate-no-fingerprint", severity="warning", subject=about, cause=cause, fix=fix),)
 
 

@@ -137,7 +137,7 @@ def broken(command: str, width: int) -> list[str]:
     """A command in rows of at most `width` columns where its words allow: all but the last end in ` \\`."""
     if len(command) <= width or command.count("'") % 2 or command.count('"') % 2:
         return [command]
-    words = _WORD.findall(command)
+    words = _kept_together(_WORD.findall(command), width)
     rows = [words[0]]
     for word in words[1:]:
         if len(rows[-1]) + 1 + len(word) + 2 <= width:
@@ -145,3 +145,15 @@ def broken(command: str, width: int) -> list[str]:
         else:
             rows.append(f"  {word}")
     return [f"{row} \\" for row in rows[:-1]] + rows[-1:]
+
+
+def _kept_together(words: list[str], width: int) -> list[str]:
+    """An option and its value as one word, where both fit a row."""
+    kept: list[str] = []
+    for word in words:
+        option = bool(kept) and kept[-1].startswith("-") and " " not in kept[-1] and not word.startswith("-")
+        if option and len(kept[-1]) + len(word) + 5 <= width:
+            kept[-1] += f" {word}"
+        else:
+            kept.append(word)
+    return kept

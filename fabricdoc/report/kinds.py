@@ -61,4 +61,7 @@ def _after_fabric(fabric: Fabric) -> tuple[str, str] | None:
         return (f"fabricdoc scan --nodes {shlex.quote(nodes)},OTHER_HOST", "prove the cables between two nodes")
     if isinstance(fabric.links, Unknown) or not fabric.links:
         return None
-    return (f"fabricdoc bench --nodes {shlex.quote(nodes)}", "measure these links")
+    ends = [end for link in fabric.links for end in (link.a, link.b)]
+    named = ",".join(dict.fromkeys(end.netdev for end in ends if end.hca is None))  # beacons need these named
+    ports = f" --ports {shlex.quote(named)}" if named else ""
+    return (f"fabricdoc bench --nodes {shlex.quote(nodes)}{ports}", "measure these links")

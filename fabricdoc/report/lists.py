@@ -47,10 +47,12 @@ def _run_row(run: Any) -> list[Words | RenderableType]:
     ]
 
 
-def render_labs(labs: Sequence[Any]) -> list[RenderableType]:
-    """Every lab (name, nodes) with its nodes (name, target, ports)."""
+def render_labs(labs: Sequence[Any], *, removed: bool = False) -> list[RenderableType]:
+    """Every lab (name, nodes) with its nodes (name, target, ports); only the names of removed ones."""
     if not labs:
-        return [line("no lab")]
+        return [line("no lab is up")]
+    if removed:
+        return [line("removed lab ", (lab.name, BOLD)) for lab in labs]
     parts: list[RenderableType] = []
     columns = [Column("node", flex=True), Column("target", flex=True), Column("ports", flex=True)]
     for lab in labs:

@@ -84,14 +84,14 @@ class Screen:
         if not runs:
             self.next_command("fabricdoc demo", "measure two nodes inside this machine")
 
-    def lab(self, document: Any) -> None:
-        """A lab document (`fabricdoc.lab.LabDocument`): its labs and nodes."""
+    def lab(self, document: Any, *, removed: bool = False) -> None:
+        """A lab document (`fabricdoc.lab.LabDocument`): its labs and nodes; `removed` says that they are gone."""
         if self.as_json:
             self._json(document)
             return
         labs: Sequence[Any] = document.labs
-        self._print(self._out, render_labs(labs))
-        if labs:
+        self._print(self._out, render_labs(labs, removed=removed))
+        if labs and not removed:
             nodes = ",".join(f"{node.name}={node.target}" for node in labs[0].nodes)
             ports = ",".join(dict.fromkeys(port for node in labs[0].nodes for port in node.ports))
             self.next_command(f"fabricdoc scan --nodes {nodes} --ports {ports}", "look at the lab and prove its cables")

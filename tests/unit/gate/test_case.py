@@ -16,7 +16,7 @@ def peer(port: str, seen: str, note: str = "") -> Compared:
 
 
 def case(*differing: Compared) -> Case:
-    return Case(differing, (), {"alpha": "alpha=user@a b", "beta": "beta"}, "fabricdoc bench")
+    return Case(differing, (), {"alpha": "alpha=user@a b", "beta": "beta"}, (), "fabricdoc bench")
 
 
 def test_another_port_is_neither_nobody_nor_one_way() -> None:

@@ -14,7 +14,7 @@ from fabricdoc.model.preset import Preset
 pytestmark = pytest.mark.unit
 
 A0, A1, B0, B1 = "alpha/enp1s0f0np0", "alpha/enp1s0f1np1", "beta/enp1s0f0np0", "beta/enp1s0f1np1"
-BENCH = "fabricdoc bench --nodes alpha=user@alpha,beta=user@beta --profile tiny"
+BENCH = "fabricdoc bench --nodes alpha,beta --profile tiny"
 
 
 def test_a_pulled_cable_is_one_finding_for_both_ends(preset: Preset, fabric: Fabric, change: Any) -> None:
@@ -50,7 +50,8 @@ def test_straight_cables_instead_of_crossed_are_one_finding(preset: Preset, fabr
     gate = judge_gate(preset, straight)
     assert [finding.id for finding in gate.findings] == ["gate-cabling-changed"]
     only = gate.findings[0]
-    assert f"{A0} now meets {B0}, was {B1}" in only.cause
+    assert only.cause == f"{A0} now meets {B0}, was {B1}; {A1} now meets {B1}, was {B0}"
+    assert len(only.evidence) == 4
     assert only.fix == (
         f"either put the cable back: {A0} to {B1}",
         f"either put the cable back: {A1} to {B0}",
@@ -70,7 +71,7 @@ def test_silence_with_carrier_is_one_finding_for_the_link(preset: Preset, fabric
     gate = judge_gate(preset, fabric.model_copy(update={"links": (change.link(A0, B1),)}))
     assert [finding.id for finding in gate.findings] == ["gate-link-silent"]
     assert gate.reason == f"no frame crosses between {A1} and {B0} although both have carrier"
-    assert gate.findings[0].fix[-1] == "fabricdoc cables --nodes alpha=user@alpha,beta=user@beta"
+    assert gate.findings[0].fix[-1] == "fabricdoc cables --nodes alpha,beta"
 
 
 def test_a_one_way_link_is_said(preset: Preset, fabric: Fabric, change: Any) -> None:

@@ -14,7 +14,7 @@ from fabricdoc.model.preset import Preset
 pytestmark = pytest.mark.unit
 
 A0, A1, B0, B1 = "alpha/enp1s0f0np0", "alpha/enp1s0f1np1", "beta/enp1s0f0np0", "beta/enp1s0f1np1"
-BENCH = "fabricdoc bench --nodes alpha=user@alpha,beta=user@beta --profile tiny"
+BENCH = "fabricdoc bench --nodes alpha,beta --profile tiny"
 
 
 def test_an_mtu_change_on_several_ports_is_one_finding_with_each_command(
@@ -66,7 +66,7 @@ def test_unread_facts_are_grouped_by_reason(preset: Preset, fabric: Fabric, chan
     gate = judge_gate(preset, change.host(fabric, "beta", kernel=deaf, torch=deaf))
     assert len(gate.findings) == 1
     assert gate.findings[0].cause == "beta kernel, beta torch: can't be read now: time limit"
-    assert gate.findings[0].fix[-1] == "fabricdoc scan --nodes beta=user@beta"
+    assert gate.findings[0].fix[-1] == "fabricdoc scan --nodes beta"
 
 
 def test_gpus_that_were_never_recorded(preset: Preset, fabric: Fabric, change: Any) -> None:
@@ -74,3 +74,18 @@ def test_gpus_that_were_never_recorded(preset: Preset, fabric: Fabric, change: A
     assert gate.answer == "could-not-tell"
     assert "none were recorded when measured: now 1 x NVIDIA GB10" in gate.reason
     assert gate.findings[0].fix[-1] == BENCH
+
+
+def test_many_ports_are_counted_and_a_node_is_named_once(preset: Preset, fabric: Fabric, change: Any) -> None:
+    small = fabric
+    for place in (A0, A1, B0, B1):
+        small = change.port(small, place, mtu=1500)
+    only = judge_gate(preset, small).findings[0]
+    assert only.cause == "the MTU of 4 ports is not the one measured"
+    assert len(only.evidence) == 4
+    assert only.fix[:4] == (
+        "on alpha:",
+        "sudo ip link set dev enp1s0f0np0 mtu 9000",
+        "sudo ip link set dev enp1s0f1np1 mtu 9000",
+        "on beta:",
+    )

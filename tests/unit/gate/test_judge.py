@@ -92,7 +92,7 @@ def test_a_difference_beats_an_unknown(preset: Preset, fabric: Fabric, change: A
     both = change.host(change.port(fabric, A0, mtu=1500), "beta", kernel=GONE)
     gate = judge_gate(preset, both)
     assert gate.answer == "not-fit"
-    assert "mtu" in gate.reason
+    assert "MTU" in gate.reason
     assert [finding.severity for finding in gate.findings] == ["error", "warning"]
 
 

@@ -124,7 +124,7 @@ def make_node(name: str, ports: tuple[Netdev, ...], hcas: tuple[Hca, ...], targe
 
 def make_link(a: tuple[str, str], b: tuple[str, str], kind: Any = "cable", back: int = 3) -> Link:
     proof = LinkProof(method="beacon", at=AT, frames_a_to_b=3, frames_b_to_a=back)
-    ends = [Endpoint(node=node, netdev=netdev, mac="02:00:00:00:00:01") for node, netdev in (a, b)]
+    ends = [Endpoint(node=node, netdev=netdev, mac="02:00:00:00:00:01", hca="rocep1s0f0") for node, netdev in (a, b)]
     return Link(a=ends[0], b=ends[1], kind=kind, proof=proof)
 
 

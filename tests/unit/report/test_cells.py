@@ -88,6 +88,10 @@ def test_a_command_breaks_only_where_it_must() -> None:
         "fabricdoc bench --nodes \\",
         "  alpha=user@alpha,beta=user@beta",
     ]
+    assert broken("fabricdoc bench --nodes a,b --profile dense", 36) == [
+        "fabricdoc bench --nodes a,b \\",
+        "  --profile dense",
+    ]
     assert broken("echo 'unbalanced " + "x " * 40, 40) == ["echo 'unbalanced " + "x " * 40]
 
 

@@ -65,10 +65,15 @@ def test_after_proven_cables_comes_the_bench(samples: Any) -> None:
     after = next_command(fabric)
     assert after is not None
     assert after[0] == "fabricdoc bench --nodes alpha=netns:4711,beta=netns:4711"
+    ends = [link.a.model_copy(update={"hca": None}) for link in fabric.links]
+    bare = fabric.model_copy(update={"links": (fabric.links[0].model_copy(update={"a": ends[0]}),)})
+    after = next_command(bare)
+    assert after is not None
+    assert after[0].endswith(" --ports enp1s0f0np0")
     odd = fabric.model_copy(update={"nodes": (fabric.nodes[0].model_copy(update={"target": "a;b c"}), fabric.nodes[1])})
     after = next_command(odd)
     assert after is not None
-    assert shlex.split(after[0])[-1] == "alpha=a;b c,beta=netns:4711"
+    assert shlex.split(after[0])[3] == "alpha=a;b c,beta=netns:4711"
 
 
 def test_nothing_is_suggested_where_something_is_wrong(samples: Any) -> None:

@@ -44,7 +44,8 @@ def test_labs(shown: Any) -> None:
     rows = shown(render_labs([SimpleNamespace(name="lab", nodes=(node,))])).splitlines()
     assert rows[0] == "lab lab"
     assert rows[2].split() == ["alpha", "netns:4711", "enp1s0f0np0,", "enp1s0f1np1"]
-    assert shown(render_labs([])) == "no lab\n"
+    assert shown(render_labs([])) == "no lab is up\n"
+    assert shown(render_labs([SimpleNamespace(name="lab", nodes=(node,))], removed=True)) == "removed lab lab\n"
 
 
 def test_written_files_are_not_cut(shown: Any) -> None:

@@ -100,6 +100,10 @@ def test_a_lab_comes_with_the_command_that_looks_at_it(record: Any) -> None:
     said.screen.lab(SimpleNamespace(labs=[SimpleNamespace(name="lab", nodes=nodes)]))
     assert "netns:1" in said.out
     assert "fabricdoc scan --nodes alpha=netns:1,beta=netns:2 --ports p0,p1" in " ".join(said.err.split())
+    gone = record()
+    gone.screen.lab(SimpleNamespace(labs=[SimpleNamespace(name="lab", nodes=nodes)]), removed=True)
+    assert gone.out == "removed lab lab\n"
+    assert gone.err == ""
 
 
 def test_text_is_not_touched(record: Any) -> None:
