@@ -1,0 +1,101 @@
+"""The Makefile is what the documents say: every `make TARGET` they name is there, and CI runs two of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.house.house import TREE
+
+pytestmark = pytest.mark.unit
+
+MAKEFILE = (TREE / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
+DOCUMENTS = [path for path in (*TREE.glob("*.md"), *(TREE / "docs").glob("*.md")) if path.name != "CHANGELOG.md"]
+
+
+def make(*arguments: str) -> str:
+    """What make prints for ARGUMENTS, without doing it (`-n`) unless the target only prints."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed: these tests were not started by it")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(
+        ["make", "-s", *arguments], cwd=TREE, env=clean, capture_output=True, text=True, timeout=30, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_target_a_document_names_exists(path: Path) -> None:
+    shown = re.findall(r"(?:^ *|`)make ([a-z][a-z-]*)", path.read_text(), re.MULTILINE)
+    assert set(shown) <= TARGETS
+
+
+def test_the_install_page_shows_the_targets_it_is_about() -> None:
+    block = re.search(r"<!-- block: dgx-os -->\n```sh\n(.*?)```", (TREE / "docs" / "install.md").read_text(), re.DOTALL)
+    assert block is not None
+    assert block[1].splitlines() == ["make install", 'export PATH="$HOME/.local/bin:$PATH"', "fabricdoc --help"]
+
+
+def test_help_lists_every_target_but_the_hidden_one() -> None:
+    lines = make("help").splitlines()
+    assert {line.split()[0] for line in lines if line.startswith("  ")} == TARGETS - {"prepared"}
+
+
+def test_demo_hands_its_arguments_on() -> None:
+    assert make("-n", "demo", "ARGS=--json --keep").split() == [
+        "tools/run",
+        "torch",
+        "-m",
+        "fabricdoc",
+        "demo",
+        "--json",
+        "--keep",
+    ]
+
+
+def test_system_packages_are_installed_only_when_asked() -> None:
+    assert "tools/deps.sh" not in make("-n", "test")
+    assert "tools/deps.sh" in make("-n", "test", "APT=1")
+    assert make("-n", "deps").strip() == "tools/deps.sh"
+    others = [path for path in (TREE / "tools").iterdir() if path.is_file() and path.name != "deps.sh"]
+    assert not [path.name for path in others if re.search(r"apt-get\b.*-y", path.read_text())]
+
+
+def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_lab() -> None:
+    check, test = (make("-n", name).splitlines() for name in ("check", "test"))
+    assert [line.split("tools/run ")[1] for line in check] == [
+        "dev >/dev/null",
+        "dev -m ruff check .",
+        "dev -m ruff format --check .",
+        "dev -m mypy fabricdoc tools",
+        "dev -m pytest -m unit",
+        "dev -m pytest -m lab tests/lab/test_smoke.py",
+    ]
+    assert test[: len(check)] == check
+    assert [line.split("tools/run ")[1] for line in test[len(check) :]] == ["dev -m pytest -m lab"]
+
+
+def test_no_test_command_lacks_a_limit() -> None:
+    preparing, *commands = make("-n", "test").splitlines()
+    assert preparing == "tools/run dev >/dev/null"
+    assert all(re.match(r"timeout --foreground --kill-after=10 \d+ tools/run ", line) for line in commands)
+
+
+def test_ci_runs_deps_and_test_and_nothing_cleverer() -> None:
+    path = TREE / ".ci" / "run"
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[0] == "set -euo pipefail"
+    assert lines[1].startswith("cd ")
+    assert lines[2:] == ["make deps", "make test"]
+
+
+@pytest.mark.parametrize("name", [".ci/run", "tools/run", "tools/deps.sh"])
+def test_scripts_can_be_run_and_parse(name: str) -> None:
+    assert os.access(TREE / name, os.X_OK)
+    subprocess.run(["bash", "-n", TREE / name], timeout=30, check=True)
