@@ -1,0 +1,138 @@
+"""The outer main: every outcome is an exit status and one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.cli import main
+from fabricdoc.cli.options import split
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    return subprocess.run(
+        [sys.executable, "-m", "fabricdoc", *words], capture_output=True, text=True, timeout=60, env=environment
+    )
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for command in ("scan", "cables", "bench", "recommend", "export-env", "gate", "runs", "lab", "demo"):
+        assert f"  {command}" in out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("fabricdoc 0.")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bnech"], "No such command"),
+        (["bench", "--no-such"], "No such option"),
+        (["bench", "--blocks", "0"], "blocks"),
+        (["bench", "--budget", "soon"], "not a duration"),
+        (["bench", "--sizes", "8,x"], "not a message size"),
+        (["bench", "--objective", "speed"], "unknown objective"),
+        (["scan", "--nodes", "a=local,a=local"], "a"),
+        (["scan", "--nodes", "-oProxyCommand=x"], "-oProxyCommand"),
+        (["lab", "up", "--cabling", "loose"], "loose"),
+        (["gate", "--preset", "absent.toml"], "absent.toml"),
+    ],
+)
+def test_wrong_words_are_one_line_and_exit_2(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_json_errors_are_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--json", "--objective", "speed"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "fabricdoc/error/1"
+    assert document["status"] == 2
+    assert "decode" in document["fix"]
+
+
+def test_no_run_yet_is_said_with_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for words in (["export-env"], ["gate"], ["recommend"], ["runs", "show"]):
+        assert main(words) == 2
+        assert "fabricdoc" in capsys.readouterr().err
+
+
+def test_malformed_toml_names_the_file_and_the_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fabric.toml").write_text('[[node]]\nname = "a\n')
+    assert main(["scan"]) == 2
+    assert "fabric.toml" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    script = f"{sys.executable} -m fabricdoc scan --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {script}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}])
+def test_scan_of_this_machine_on_plain_terminals(env: dict[str, str]) -> None:
+    done = run("scan", **env)
+    assert done.returncode in (0, 1), done.stderr
+    assert "\x1b" not in done.stdout
+    assert "local" in done.stdout
+
+
+def test_scan_json_is_one_fabric_document() -> None:
+    done = run("scan", "--json")
+    document = json.loads(done.stdout)
+    assert document["schema"] == "fabricdoc/fabric/1"
+    assert [node["name"] for node in document["nodes"]] == ["local"]
+    assert isinstance(document["nodes"][0]["hcas"], list)
+
+
+def test_one_node_has_nothing_to_measure_and_gets_the_line_to_paste() -> None:
+    done = run("bench")
+    assert done.returncode == 2
+    assert "--nodes" in done.stderr
+
+
+def test_an_unknown_host_is_named_and_exits_4() -> None:
+    done = run("scan", "--nodes", "local,nosuchhost.invalid", "--json")
+    assert done.returncode == 4
+    document = json.loads(done.stdout)
+    assert [node["name"] for node in document["nodes"]] == ["local"]
+    assert [node["name"] for node in document["failed"]] == ["nosuchhost.invalid"]
+    assert document["failed"][0]["fix"]
+
+
+def test_split_takes_commas_and_repeats() -> None:
+    assert split(["a,b", " c ", ",", ""]) == ["a", "b", "c"]
