@@ -19,7 +19,9 @@ from functools import partial
 from typing import Any
 
 from .forking import fork_rank
+from .host import environment
 from .launches import Launch, unstarted
+from .memory import shortage
 from .ranks import RankProcess
 from .torch_facts import TorchFacts, count_gpus, load_torch
 from .wire import Wire
@@ -86,14 +88,18 @@ class Agent:
     def _hello(self, message: Mapping[str, Any]) -> None:
         facts = self._torch().as_fields()
         about = {"pid": os.getpid(), "python": platform.python_version(), "hostname": socket.gethostname()}
-        self._wire.write({"event": "hello", **about, **facts, "gpus": count_gpus()})
+        inherited = environment(os.environ)
+        self._wire.write({"event": "hello", **about, **facts, "gpus": count_gpus(), "environment": inherited})
 
     def _launch(self, message: Mapping[str, Any]) -> None:
         number = int(message["number"])
         if number in self._launches:
             raise ValueError(f"launch {number} is running already")
-        launch = self._launches[number] = Launch(number, float(message["deadline_s"]))
+        memory = message.get("memory", {})
+        least = int(memory.get("while_running", 0))
+        launch = self._launches[number] = Launch(number, float(message["deadline_s"]), least)
         refusal = self._refusal(message["backend"])
+        refusal = refusal or shortage(int(memory.get("need", 0)), int(memory.get("after_launch", 0)))
         for place in message["ranks"]:
             problem = refusal or self._start(launch, message, place)
             if problem:
@@ -154,6 +160,8 @@ class Agent:
         for rank in list(launch.ranks):
             if launch.overdue():
                 rank.expire(launch.deadline_s)
+            if launch.starving():
+                rank.end_as("failed", f"rank {rank.rank} was ended: this node runs short of memory")
             rank.tick()
             self._forward(launch, rank.reap() or [])
             if rank.status:

@@ -52,6 +52,7 @@ class LaunchOrder:
     work: Mapping[str, object]
     deadline_s: float
     master: str
+    memory: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def message(self, node: str) -> dict[str, Any]:
         """The launch message for one node."""
@@ -65,6 +66,7 @@ class LaunchOrder:
             "unset": [],
             "deadline_s": self.deadline_s,
             "work": dict(self.work),
+            "memory": dict(self.memory.get(node, {})),
         }
 
 

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
+from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of
 from fabricdoc.model.documents import Unknown, utc_now
@@ -44,6 +45,7 @@ def order_for(plan: Plan, candidate: Candidate, place: Place, master: str) -> La
         work=work_of(plan, proof=proof),
         deadline_s=PROOF_DEADLINE_S[plan.backend] if proof else plan.launch_deadline_s,
         master=master,
+        memory={n: memory_limits(plan, unified=n in plan.unified_memory) for n in names},
     )
 
 

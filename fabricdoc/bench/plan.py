@@ -76,6 +76,7 @@ def make_plan(
     seed: int,
     profile: str,
     objective: str,
+    unified_memory: Sequence[str] = (),
 ) -> Plan:
     """A frozen plan with its estimate."""
     per_node = max((rank.local_rank + 1 for rank in ranks), default=1)
@@ -92,6 +93,7 @@ def make_plan(
             "profile": profile,
             "objective": objective,
             "estimate": estimate(backend, len(candidates), shapes, blocks, per_node),
+            "unified_memory": tuple(unified_memory),
         }
     )
 

@@ -64,7 +64,10 @@ class Estimate(Frozen):
 
 
 class Plan(Frozen):
-    """Everything needed to repeat the run: candidates, shapes, views, blocks, order seed, limits."""
+    """Everything needed to repeat the run: candidates, shapes, views, blocks, order seed, limits.
+
+    `unified_memory` names the nodes whose GPU shares the host's memory: they keep more of it free.
+    """
 
     backend: Backend
     ranks: tuple[Rank, ...]
@@ -77,6 +80,7 @@ class Plan(Frozen):
     profile: str
     objective: Objective
     estimate: Estimate
+    unified_memory: tuple[str, ...] = ()
 
 
 class Choice(Frozen):

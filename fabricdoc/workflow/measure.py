@@ -111,6 +111,7 @@ def prepare(request: Request, fabric: Fabric, agents: Agents) -> Prepared:
         seed=request.seed if request.seed is not None else secrets.randbits(31),
         profile=request.profile,
         objective=request.objective,
+        unified_memory=[node.name for node in fabric.nodes if has_unified_memory(node)],
     )
     run = Run(id=new_run_id(), plan=plan, nodes=_contexts(fabric, agents.hello), links=fabric.links)
     return Prepared(run, profile, request.master or _master(rails, names[0]), (*notes, *_inherited(agents.hello)))
@@ -235,6 +236,12 @@ def _inherited(hello: dict[str, dict[str, Any]]) -> tuple[str, ...]:
         if kept:
             notes.append(f"{node}: kept from the environment, as a server started there would: {kept}")
     return tuple(notes)
+
+
+def has_unified_memory(node: Node) -> bool:
+    """Whether a GPU of the node has no memory of its own (GB10: NVML then knows no memory size)."""
+    gpus = () if isinstance(node.gpus, Unknown) else node.gpus
+    return any(isinstance(gpu.memory_bytes, Unknown) for gpu in gpus)
 
 
 def new_run_id() -> str:
