@@ -251,7 +251,7 @@ class RunStore:
             self._connection.execute("UPDATE runs SET status = ?, reason = ? WHERE id = ?", (status, reason, run_id))
 
     def _killed(self, run_id: str, status: str) -> bool:
-        return status == "running" and run_id not in self._locks and not writer_lives(self.path, run_id)
+        return status == "running" and not writer_lives(self.path, run_id)
 
     def _hold(self, run_id: str) -> None:
         if run_id in self._locks:

@@ -214,7 +214,7 @@ def _best(judged: Sequence[_Judged]) -> _Judged | None:
         decode = one.decision is not None and one.decision.phase == "decode"
         return decode, one.verdict.confirmation.ratio if one.verdict.confirmation else 0.0
 
-    winners = [one for one in judged if one.verdict.confirmed and one.candidate.role == "candidate"]
+    winners = [one for one in judged if one.verdict.confirmed]
     return max(winners, key=rank, default=None)
 
 

@@ -148,24 +148,33 @@ def test_decode_comes_before_prefill_under_mix(synthetic, profile) -> None:
     assert judge(synthetic(effects=effects, noise=0.02).run(), profile, "mix").choice == "decode"
 
 
-def _fresh_blocks_slower(run):
-    """The run with candidate "one" 1.25 x slower in the confirm round: it does not win again."""
+def _in_fresh_blocks(run, factors):
+    """The run with candidate "one" taking `factors` times as long in the confirm round, by cell (None: all others)."""
 
-    def slower(launch):
+    def touched(launch):
         if launch.round != "confirm" or launch.candidate != "one":
             return launch
-        cells = tuple(cell.model_copy(update={"median_us": cell.median_us * 1.25}) for cell in launch.cells)
-        return launch.model_copy(update={"cells": cells})
+        by_cell = [factors.get((cell.view, cell.op, cell.size), factors[None]) for cell in launch.cells]
+        cells = [cell.model_copy(update={"median_us": cell.median_us * factor})
+                 for cell, factor in zip(launch.cells, by_cell, strict=True)]  # fmt: skip
+        return launch.model_copy(update={"cells": tuple(cells)})
 
-    return run.model_copy(update={"launches": tuple(map(slower, run.launches))})
+    return run.model_copy(update={"launches": tuple(map(touched, run.launches))})
 
 
 def test_who_does_not_win_again_is_same_and_not_chosen(synthetic, profile) -> None:
-    run = _fresh_blocks_slower(synthetic(effects={"one": {None: 1.25}}, noise=0.02).run())
+    run = _in_fresh_blocks(synthetic(effects={"one": {None: 1.25}}, noise=0.02).run(), {None: 1.25})
     verdict = judge(run, profile)
     one = _of(verdict, "one")
     assert (verdict.choice, verdict.conclusive, one.verdict, one.confirmed) == ("base", True, "same", False)
     assert one.reason.startswith("Won once, not again (fresh blocks: ")
+
+
+def test_winning_elsewhere_the_second_time_is_not_winning_again(synthetic, profile) -> None:
+    spec = synthetic(effects={"one": {DECODE: 1.3, LOGITS: 1.3}}, noise=0.02)
+    run = _in_fresh_blocks(spec.run(), {DECODE: 1.3, LOGITS: 1.3, PREFILL: 0.7, None: 1.0})
+    verdict = judge(run, profile, "mix")
+    assert (verdict.choice, _of(verdict, "one").confirmed) == ("base", False)
 
 
 @pytest.mark.parametrize("confirm", [0, 5])
