@@ -89,3 +89,12 @@ def test_many_ports_are_counted_and_a_node_is_named_once(preset: Preset, fabric:
         "sudo ip link set dev enp1s0f1np1 mtu 9000",
         "on beta:",
     )
+
+
+def test_a_dark_port_is_not_told_to_be_slow_too(preset: Preset, fabric: Fabric, change: Any) -> None:
+    dark = change.port(fabric, A0, carrier=False, speed_mbps=10)
+    gate = judge_gate(preset, dark.model_copy(update={"links": (change.link(A1, B0),)}))
+    assert [finding.id for finding in gate.findings] == ["gate-port-no-carrier"]
+    slow = judge_gate(preset, change.port(fabric, A0, speed_mbps=100000))
+    assert [finding.id for finding in slow.findings] == ["gate-speed-changed"]
+    assert "had 200000 Mbit/s, has 100000 Mbit/s" in slow.reason
