@@ -35,6 +35,13 @@ def line(*words: Words) -> Text:
     return text
 
 
+def unwrapped(*words: Words) -> Text:
+    """As `line`, but never broken: a terminal wraps it, a log and a paste keep it whole."""
+    text = line(*words)
+    text.no_wrap, text.overflow = True, "ignore"
+    return text
+
+
 def indent(renderable: RenderableType, by: int = 2) -> RenderableType:
     """The same, `by` columns to the right."""
     from rich.padding import Padding

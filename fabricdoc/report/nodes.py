@@ -37,7 +37,8 @@ def render_node(node: Node, linked: Collection[str] = ()) -> list[RenderableType
 
 def render_failed(node: FailedNode) -> list[RenderableType]:
     """A node that could not be read: why, and what to do."""
-    head = line((node.name, BOLD), (f"  {node.target}", DIM), "  ", (f"could not be read: {node.message}", BAD))
+    why = node.message.removeprefix(f"{node.name}: ")
+    head = line((node.name, BOLD), (f"  {node.target}", DIM), "  ", (f"could not be read: {why}", BAD))
     return [head, *render_fix([node.fix] if node.fix else [], by=2)]
 
 

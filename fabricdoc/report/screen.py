@@ -16,7 +16,7 @@ from fabricdoc.errors import FabricdocError
 from fabricdoc.model.documents import Document, utc_now
 from fabricdoc.model.findings import ErrorDocument
 from fabricdoc.model.run import Plan
-from fabricdoc.report.cells import BAD, BOLD, DIM, Command, indent, line
+from fabricdoc.report.cells import BAD, BOLD, DIM, Command, indent, line, unwrapped
 from fabricdoc.report.fabric import Part
 from fabricdoc.report.json_text import json_text
 from fabricdoc.report.kinds import next_command, render
@@ -125,13 +125,12 @@ class Screen:
 
     def error(self, error: FabricdocError) -> None:
         """The end of a command: one line, and what to do; with JSON an error document on stdout too."""
-        if self.as_json:
-            document = ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status))
-            self._json(document)
-        parts: list[RenderableType] = [line(("fabricdoc: ", BAD), error.message)]
+        parts: list[RenderableType] = [unwrapped(("fabricdoc: ", BAD), error.message)]
         if error.fix:
-            parts.append(line(("fix: ", BOLD), error.fix))
+            parts.append(unwrapped(("fix: ", BOLD), error.fix))
         self._print(self._err, parts)
+        if self.as_json:
+            self._json(ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status)))
 
     def close(self) -> None:
         """Take the progress line away and push everything out."""

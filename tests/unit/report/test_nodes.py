@@ -55,3 +55,5 @@ def test_inside_a_container(alpha: Any, shown: Any) -> None:
 def test_a_failed_node_says_why_and_what_to_do(samples: Any, shown: Any) -> None:
     text = shown(render_failed(samples.fabric().failed[0]))
     assert text == "gamma  user@gamma  could not be read: refused\n  start sshd there\n"
+    named = samples.fabric().failed[0].model_copy(update={"message": "gamma: refused"})
+    assert shown(render_failed(named)) == text

@@ -118,6 +118,10 @@ def test_an_error_is_one_line_and_what_to_do(record: Any) -> None:
     said.screen.error(error)
     assert said.out == ""
     assert said.err == "fabricdoc: no node named \\x1bgamma\nfix: fabricdoc export-env --node alpha\n"
+    long = UsageError("word " * 40 + "end", fix="fabricdoc scan --nodes " + ",".join(["alpha"] * 30))
+    said = record()
+    said.screen.error(long)
+    assert said.err == f"fabricdoc: {long.message}\nfix: {long.fix}\n"
     said = record(as_json=True)
     said.screen.error(error)
     document = json.loads(said.out)
