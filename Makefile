@@ -20,11 +20,11 @@ demo:  ## the whole main job on two pretend nodes of this machine; ARGS="--json"
 	@$(RUN) torch -m fabricdoc demo $(ARGS)
 
 test: check  ## everything: check, then all lab tests
-	@$(LIMIT) 1500 $(PYTEST) -m lab
+	@$(LIMIT) 2400 $(PYTEST) -m lab
 
 check: $(if $(filter 1,$(APT)),deps) lint  ## at most three minutes: lint, unit tests, one lab launch
-	@$(LIMIT) 170 $(PYTEST) -m unit
-	@$(LIMIT) 120 $(PYTEST) -m lab tests/lab/test_smoke.py
+	@$(LIMIT) 900 $(PYTEST) -m unit -n 2
+	@$(LIMIT) 300 $(PYTEST) -m lab tests/lab/test_smoke.py
 
 # Apart from the limited commands: a first run takes as long as its downloads.
 prepared:

@@ -49,6 +49,7 @@ def test_a_line_is_read_without_touching_the_next() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [(json.dumps({"pid": os.getpid()}), True), ('{"pid": 1}', False), ("{}", False), ("[]", False), ("{", False)],
+    ids=["ours", "another pid", "no pid", "no object", "no JSON"],
 )
 def test_a_state_file_names_us_or_not(tmp_path: Path, text: str, named: bool) -> None:
     file = tmp_path / "lab.json"
