@@ -34,7 +34,8 @@ from fabricdoc.transport import NodeSpec  # noqa: E402
 from fabricdoc.tuning import preset_to_toml, read_preset  # noqa: E402
 from fabricdoc.workflow import Request, look, measure, opened_agents, prepare  # noqa: E402
 
-PROFILE = "qwen3.8-flash-next-tp2"
+PROFILE = str(Path(__file__).with_name("layer_all_reduces.toml"))
+CANDIDATES = tuple(f"decode:{name}" for name in ("ring-tree", "simple", "one-channel", "two-channels"))
 SIZES = (8, 1024, 4096, 8192, 16384, 20480, 32768, 65536)
 BIG = 41943040
 SHOWN = (*SIZES, BIG)
@@ -47,6 +48,14 @@ def say(text: str = "") -> None:
     sys.stdout.flush()
 
 
+BEGAN = time.monotonic()
+
+
+def progress(text: str) -> None:
+    """Where it is, on stderr, with the seconds since the start."""
+    sys.stderr.write(f"{time.monotonic() - BEGAN:6.1f} {text}\n")
+
+
 def header(run: Run) -> None:
     """Date, command, machine, versions."""
     say(f"date      {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
@@ -54,7 +63,9 @@ def header(run: Run) -> None:
     for node in run.nodes:
         say(f"{node.name:9} kernel {node.kernel}, torch {node.torch}, NCCL {node.nccl}, driver {node.nvidia_driver}")
         say(f"          GPUs {', '.join(node.gpus)}; {platform.machine()}")
-    say(f"plan      {run.plan.blocks} blocks, base twice in each, seed {run.plan.seed}, profile {run.plan.profile}")
+    say(
+        f"plan      {run.plan.blocks} blocks, base twice in each, seed {run.plan.seed}, profile {Path(run.plan.profile).name}"
+    )
 
 
 def medians(launch: Launch, view: str) -> dict[int, float]:
@@ -99,6 +110,7 @@ def tune(objective: str, keep: Path, *, rate_mbit: int | None, both: bool, sizes
             specs=specs,
             backend="nccl",
             both_nics=both,
+            candidates=() if both else CANDIDATES,
             profile=PROFILE,
             objective=objective,  # type: ignore[arg-type]
             sizes=sizes,
@@ -110,7 +122,7 @@ def tune(objective: str, keep: Path, *, rate_mbit: int | None, both: bool, sizes
         agents = stack.enter_context(opened_agents(request, fabric, lambda _: None))
         began = time.monotonic()
         prepared = prepare(request, fabric, agents)
-        done = measure(request, fabric, agents, prepared, store, lambda _: None)
+        done = measure(request, fabric, agents, prepared, store, progress)
         say(f"measured in {time.monotonic() - began:.0f} s, {len(done.run.launches)} launches")
     header(done.run)
     verdict = done.recommended.verdict
@@ -170,6 +182,7 @@ def fresh(keep: Path) -> None:
         prepared = prepare(request, fabric, agents)
         bench = fresh_bench(prepared.run, prepared.master, agents, exported, keep)
         for block in range(1, FRESH_BLOCKS + 1):
+            progress(f"fresh block {block}/{FRESH_BLOCKS}")
             bench.block(bench.plan.candidates, "search", block, FRESH_BLOCKS)
     header(bench.run)
     every_launch(bench.launches)
