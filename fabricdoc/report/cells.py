@@ -35,13 +35,6 @@ def line(*words: Words) -> Text:
     return text
 
 
-def unwrapped(*words: Words) -> Text:
-    """As `line`, but never broken: a terminal wraps it, a log and a paste keep it whole."""
-    text = line(*words)
-    text.no_wrap, text.overflow = True, "ignore"
-    return text
-
-
 def indent(renderable: RenderableType, by: int = 2) -> RenderableType:
     """The same, `by` columns to the right."""
     from rich.padding import Padding
@@ -104,6 +97,18 @@ class Name:
 
         full = cell_len(clean(self.text))
         return Measurement(min(full, LEAST_NAME, options.max_width), min(full, options.max_width))
+
+
+class Unwrapped:
+    """Words as in `line`, but never broken: a terminal wraps them, a log and a paste keep them whole."""
+
+    def __init__(self, *words: Words) -> None:
+        self._words = words
+
+    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> Iterator[RenderableType]:
+        text = line(*self._words)
+        text.no_wrap, text.overflow = True, "ignore"
+        yield text
 
 
 def middle(text: str, width: int) -> str:

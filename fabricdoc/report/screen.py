@@ -16,7 +16,7 @@ from fabricdoc.errors import FabricdocError
 from fabricdoc.model.documents import Document, utc_now
 from fabricdoc.model.findings import ErrorDocument
 from fabricdoc.model.run import Plan
-from fabricdoc.report.cells import BAD, BOLD, DIM, Command, indent, line, unwrapped
+from fabricdoc.report.cells import BAD, BOLD, DIM, Command, Unwrapped, indent, line
 from fabricdoc.report.fabric import Part
 from fabricdoc.report.json_text import json_text
 from fabricdoc.report.kinds import next_command, render
@@ -125,9 +125,9 @@ class Screen:
 
     def error(self, error: FabricdocError) -> None:
         """The end of a command: one line, and what to do; with JSON an error document on stdout too."""
-        parts: list[RenderableType] = [unwrapped(("fabricdoc: ", BAD), error.message)]
+        parts: list[RenderableType] = [Unwrapped(("fabricdoc: ", BAD), error.message)]
         if error.fix:
-            parts.append(unwrapped(("fix: ", BOLD), error.fix))
+            parts.append(Unwrapped(("fix: ", BOLD), error.fix))
         self._print(self._err, parts)
         if self.as_json:
             self._json(ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status)))
