@@ -1,7 +1,8 @@
 """What must still be true for a preset to hold: the nodes as they were measured, and their linked ports.
 
 Only gathers; comparing with a fabric of today is the gate's job. Ports are those netdevs that a proven link of the run
-touches. IPv6 link-local addresses are left out, since they follow from the MAC.
+touches; a port that meets several (a segment) is held to the first of them by name. IPv6 link-local addresses are left
+out, since they follow from the MAC.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _ports(node: str, run: Run, fabric: Fabric | None) -> tuple[PortPrint, ...]:
     for mine, other in ends_of(run, node):
         ends.setdefault(mine.netdev, mine)
         peers.setdefault(mine.netdev, set()).add(f"{other.node}/{other.netdev}")
-    return tuple(_port(ends[name], ", ".join(sorted(peers[name])), fabric) for name in sorted(ends))
+    return tuple(_port(ends[name], min(peers[name]), fabric) for name in sorted(ends))
 
 
 def _port(end: Endpoint, peer: str, fabric: Fabric | None) -> PortPrint:

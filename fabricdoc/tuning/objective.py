@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
+from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import CellVerdict, Judgement
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading
 from fabricdoc.tuning.stage import PER, PHASES, Phase, StageRecipe
 from fabricdoc.tuning.weighing import Weighed
 from fabricdoc.tuning.wording import cell_text, interval_text, percent_text
-
-Objective = Literal["decode", "prefill", "mix"]
 
 NOTHING_SENT = "the profile sends nothing between nodes under this objective, so there is nothing to tune"
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import CellVerdict
-from fabricdoc.tuning.objective import Objective, due_phases
+from fabricdoc.tuning.objective import due_phases
 from fabricdoc.tuning.stage import PER, Phase, StageRecipe
 from fabricdoc.tuning.weighing import Weighed
 from fabricdoc.tuning.wording import cell_text, interval_text

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fabricdoc.bench.statistics import interval_half_width, smallest_effect
 from fabricdoc.errors import InputError
 from fabricdoc.model.profile import Profile
-from fabricdoc.model.run import Candidate, Launch, Run
+from fabricdoc.model.run import Candidate, Launch, Objective, Run
 from fabricdoc.model.verdict import CandidateVerdict, Interval, Verdict
 from fabricdoc.tuning.blocks import blocks_of
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK
-from fabricdoc.tuning.objective import NOTHING_SENT, Decision, Objective, decide, due_phases, main_phase
+from fabricdoc.tuning.objective import NOTHING_SENT, Decision, decide, due_phases, main_phase
 from fabricdoc.tuning.settled import Settled, failed, grade_of, incorrect, settle
 from fabricdoc.tuning.trade import beyond_of, trade_of
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
@@ -45,9 +45,10 @@ class _Judged:
 def judge(run: Run, profile: Profile, objective: Objective = "mix") -> Verdict:
     """Judge a run under an objective with the traffic of a profile.
 
-    `conclusive` is False when base failed, fewer than 5 blocks are complete, the stages of the objective were not
-    measured, or a winner still lacks its confirmation. `floor` and `smallest_effect` are ratios minus 1 of the
-    objective's first stage (0.0 when there is none). Raises InputError for a run without base.
+    `conclusive` is False when base failed, fewer than 5 blocks are complete, or the stages of the objective were not
+    measured. A winner that still lacks its confirmation leaves base the choice, and the reason says so. `floor` and
+    `smallest_effect` are ratios minus 1 of the objective's first stage (0.0 when nothing could have been called).
+    Raises InputError for a run without base.
     """
     base = _base(run)
     base_launches = _launches(run, base.name)
@@ -168,7 +169,7 @@ def _verdict(
         interval_half_width(one.stages[phase].interval) for one in search.weighed.values()
         if phase in one.stages and one.blocks >= BLOCKS_TO_SPEAK
     ]  # fmt: skip
-    effect = smallest_effect(halves, floor)
+    effect = smallest_effect(halves, floor) if halves else 0.0
     obstacle = _obstacle(run, objective, base_launches, search)
     best = None if obstacle else _best(judged)
     waiting = [] if obstacle or best else _waiting(judged)
@@ -179,7 +180,7 @@ def _verdict(
         backend=run.plan.backend,
         choice=best.candidate.name if best else "base",
         reason=obstacle or _choice_reason(best, waiting, judged, effect, nothing=phase is None),
-        conclusive=not obstacle and not waiting,
+        conclusive=not obstacle,
         blocks=len(scales.blocks),
         floor=floor,
         smallest_effect=effect,
@@ -240,9 +241,8 @@ def _choice_reason(
     tried = sum(one.candidate.role == "candidate" for one in judged)
     if not tried:
         return "Keep base: there was no candidate beside it."
-    return (
-        f"Keep base: none of {tried} candidate{'' if tried == 1 else 's'} was better;"
-        f" {percent_text(effect)} or more would have been called."
+    return f"Keep base: none of {tried} candidate{'' if tried == 1 else 's'} was better" + (
+        f"; {percent_text(effect)} or more would have been called." if effect else "."
     )
 
 

@@ -181,7 +181,7 @@ def test_winning_elsewhere_the_second_time_is_not_winning_again(synthetic, profi
 def test_a_winner_without_six_fresh_blocks_waits(synthetic, profile, confirm: int) -> None:
     verdict = judge(synthetic(effects={"one": {None: 1.3}}, noise=0.02, confirm=confirm).run(), profile)
     one = _of(verdict, "one")
-    assert (verdict.choice, verdict.conclusive, one.verdict, one.confirmed) == ("base", False, "better", None)
+    assert (verdict.choice, verdict.conclusive, one.verdict, one.confirmed) == ("base", True, "better", None)
     assert one.reason.endswith(f"not confirmed: {confirm} of 6 fresh blocks were measured.")
     assert verdict.reason == "Keep base for now: one won once but was not confirmed in 6 fresh blocks."
 
@@ -208,7 +208,15 @@ def test_fewer_than_six_blocks_call_nothing(synthetic, profile, blocks: int, wan
 def test_almost_nothing_measured_is_still_a_verdict_that_can_be_stored(synthetic, profile, blocks: int) -> None:
     verdict = judge(synthetic(blocks=blocks, confirm=0).run(), profile)
     assert (verdict.conclusive, verdict.choice, verdict.blocks) == (False, "base", blocks)
+    assert verdict.smallest_effect == 0.0, "nothing could have been called, whatever its size"
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_when_every_candidate_failed_no_effect_is_promised(synthetic, profile) -> None:
+    changes = {("one", "search", 0): {"status": "failed", "phase": "init", "cells": ()}}
+    verdict = judge(synthetic(changes=changes).run(), profile)
+    assert (verdict.conclusive, verdict.smallest_effect) == (True, 0.0)
+    assert verdict.reason == "Keep base: none of 1 candidate was better."
 
 
 def test_a_candidate_dropped_after_three_blocks_is_inconclusive(synthetic, profile) -> None:
