@@ -203,11 +203,15 @@ _FRAME = re.compile(r'^(?:Current thread|Thread) 0x[^\n]*\n  File "([^"\n]*)", l
 
 
 def stack_top(log: str) -> str:
-    """', in all_reduce (distributed_c10d.py:3004)' from faulthandler's last dump in a log, else why there is none."""
-    frames = [found for found in _FRAME.finditer(log) if found.group(0).startswith("Current thread")]
+    """', in all_reduce (distributed_c10d.py:3004)' from faulthandler's last dump in a log, else why there is none.
+
+    A dump ends with the oldest thread, the one that works; it is not marked as current when the signal went to a
+    thread of gloo's or NCCL's.
+    """
+    frames = _FRAME.findall(log)
     if not frames:
         return ", gave no stack"
-    path, line, name = frames[-1].groups()
+    path, line, name = frames[-1]
     return f", in {name} ({path.rpartition('/')[2]}:{line})"
 
 
