@@ -132,7 +132,9 @@ def measure(
     )
 
     def contenders(so_far: Run) -> Sequence[str]:
-        return best_first(judge(so_far, prepared.profile, request.objective))[:CONFIRMED]
+        eligible = {c.name for c in prepared.run.plan.candidates if c.role == "candidate"}
+        ranked = best_first(judge(so_far, prepared.profile, request.objective))
+        return [name for name in ranked if name in eligible][:CONFIRMED]
 
     run = run_bench(bench, contenders)
     store.save_document(run.id, "fabric", fabric.model_dump_json())

@@ -63,9 +63,8 @@ def header(run: Run) -> None:
     for node in run.nodes:
         say(f"{node.name:9} kernel {node.kernel}, torch {node.torch}, NCCL {node.nccl}, driver {node.nvidia_driver}")
         say(f"          GPUs {', '.join(node.gpus)}; {platform.machine()}")
-    say(
-        f"plan      {run.plan.blocks} blocks, base twice in each, seed {run.plan.seed}, profile {Path(run.plan.profile).name}"
-    )
+    say(f"plan      {run.plan.blocks} blocks, base twice in each, seed {run.plan.seed}")
+    say(f"profile   {Path(run.plan.profile).name}")
 
 
 def medians(launch: Launch, view: str) -> dict[int, float]:

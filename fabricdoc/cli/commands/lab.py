@@ -50,7 +50,7 @@ def down(
     """Remove a lab (or all of them) and everything it started."""
     from fabricdoc.lab import lab_document, lab_down
 
-    screen(as_json=as_json).lab(lab_document(lab_down(name)))
+    screen(as_json=as_json).lab(lab_document(lab_down(name)), removed=True)
     return 0
 
 

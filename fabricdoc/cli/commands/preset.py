@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,8 @@ def export_env(
     if out_dir is not None:
         out.written(write_all(preset, out_dir, fmt))
         return 0
-    chosen = choose_node(preset, node, this_hostname())
+    again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
+    chosen = choose_node(preset, node, this_hostname(), again)
     out.text(render(preset, chosen, "json" if as_json else fmt))
     return 0
 
