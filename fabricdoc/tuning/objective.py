@@ -14,7 +14,7 @@ from fabricdoc.model.verdict import CellVerdict, Judgement
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading
 from fabricdoc.tuning.stage import PER, PHASES, Phase, StageRecipe
 from fabricdoc.tuning.weighing import Weighed
-from fabricdoc.tuning.wording import cell_text, interval_text, percent_text
+from fabricdoc.tuning.wording import cell_text, effect_text, interval_text
 
 NOTHING_SENT = "the profile sends nothing between nodes under this objective, so there is nothing to tune"
 
@@ -110,7 +110,7 @@ def stage_text(phase: Phase, reading: Reading) -> str:
     if reading.verdict == "same":
         if reading.interval.low <= 1.0 <= reading.interval.high:
             return f"no clear difference {PER[phase]}: {effect}"
-        return f"{effect} {PER[phase]}, not clear of the A/A floor of {percent_text(reading.floor)}"
+        return f"{effect} {PER[phase]}, not clear of the A/A floor of {effect_text(reading.floor)}"
     if reading.verdict == "inconclusive":
         return f"{effect} {PER[phase]}, but {BLOCKS_TO_CALL} paired blocks are needed to call it"
     return f"{effect} {PER[phase]}"

@@ -46,13 +46,14 @@ def failed(launches: Sequence[Launch]) -> Settled | None:
 
 
 def failure_text(launch: Launch) -> str:
-    """How one launch failed: "timed out in phase connect on rank 1: ...; last log line: ..."."""
-    words = ["timed out" if launch.status == "timeout" else "failed"]
+    """How one launch failed: "timed out in phase connect on rank 1: ...; last log line: ..." (told once if equal)."""
+    words = ["timed out"] if launch.status == "timeout" else []
     words += [f"in phase {one_line(launch.phase)}"] if launch.phase else []
     words += [f"on rank {launch.rank}"] if launch.rank is not None else []
-    reason = f": {one_line(launch.reason)}" if launch.reason else ""
-    last = next((line for line in reversed(launch.log_tail) if line.strip()), "")
-    return " ".join(words) + reason + (f"; last log line: {one_line(last)}" if last else "")
+    last = one_line(next((line for line in reversed(launch.log_tail) if line.strip()), ""))
+    reason = one_line(launch.reason)
+    told = [" ".join(words), reason, f"last log line: {last}" if last and last != reason else ""]
+    return "; ".join(part for part in (": ".join(filter(None, told[:2])), told[2]) if part) or "no reason was given"
 
 
 def incorrect(launches: Sequence[Launch]) -> Settled | None:

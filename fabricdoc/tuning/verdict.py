@@ -21,7 +21,7 @@ from fabricdoc.tuning.objective import NOTHING_SENT, Decision, decide, due_phase
 from fabricdoc.tuning.settled import Settled, failed, grade_of, incorrect, settle
 from fabricdoc.tuning.trade import beyond_of, trade_of
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
-from fabricdoc.tuning.wording import interval_text, percent_text
+from fabricdoc.tuning.wording import effect_text, interval_text
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _choice_reason(
     if not tried:
         return "Keep base: there was no candidate beside it."
     return f"Keep base: none of {tried} candidate{'' if tried == 1 else 's'} was better" + (
-        f"; {percent_text(effect)} or more would have been called." if effect else "."
+        f"; {effect_text(effect)} or more would have been called." if effect else "."
     )
 
 

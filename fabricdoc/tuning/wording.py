@@ -49,6 +49,11 @@ def percent_text(part: float) -> str:
     return f"{digits(part * 100.0)} %"
 
 
+def effect_text(effect: float) -> str:
+    """An effect given as a ratio minus 1, without its side: "3.4 %", from twice on "4.6x"."""
+    return percent_text(effect) if effect < 1.0 else f"{digits(1.0 + effect)}x"
+
+
 def interval_text(interval: Interval) -> str:
     """An effect with its interval and blocks: "18 % faster (95 % interval 12 % to 24 % faster, 8 blocks)"."""
     ends = (interval.low, interval.high)

@@ -46,14 +46,20 @@ def test_a_failure_names_phase_rank_and_the_last_log_line() -> None:
     assert got is not None
     assert (got.verdict, got.reason) == (
         "failed",
-        "1 of 2 launches failed: failed in phase connect on rank 1: remote error;"
+        "1 of 2 launches failed: in phase connect on rank 1: remote error;"
         " last log line: NCCL WARN socketStartConnect: [1mrefused",
     )
 
 
 def test_a_timeout_says_so_with_what_is_known() -> None:
     assert subject.failure_text(_launch(1, "timeout", phase="init")) == "timed out in phase init"
-    assert subject.failure_text(_launch(1, "failed")) == "failed"
+    assert subject.failure_text(_launch(1, "failed")) == "no reason was given"
+    assert subject.failure_text(_launch(1, "failed", log_tail=("a",))) == "last log line: a"
+
+
+def test_a_reason_that_is_the_last_log_line_is_told_once() -> None:
+    launch = _launch(1, "failed", rank=0, reason="refused: 127.0.0.1", log_tail=("x", "  refused:\t127.0.0.1"))
+    assert subject.failure_text(launch) == "on rank 0: refused: 127.0.0.1"
 
 
 def test_interrupted_launches_are_no_failure() -> None:

@@ -238,7 +238,7 @@ def test_base_that_failed_leaves_nothing_to_say(synthetic, profile) -> None:
     changes = {("base", "search", block): broken for block in range(8)}
     verdict = judge(synthetic(effects={"one": {None: 1.3}}, changes=changes).run(), profile)
     assert (verdict.conclusive, verdict.choice) == (False, "base")
-    assert verdict.reason == "Base itself failed: 8 of 32 launches failed: failed in phase init on rank 1: no socket."
+    assert verdict.reason == "Base itself failed: 8 of 32 launches failed: in phase init on rank 1: no socket."
 
 
 def test_base_that_failed_once_is_told_but_decides_nothing(synthetic, profile) -> None:
@@ -325,6 +325,12 @@ def test_keeping_base_says_what_would_have_been_called(synthetic, profile) -> No
     assert verdict.reason.startswith("Keep base: none of 2 candidates was better; ")
     assert verdict.reason.endswith(" % or more would have been called.")
     assert verdict.smallest_effect > verdict.floor > 0
+
+
+def test_an_effect_of_twice_and_more_is_told_as_a_factor(synthetic, profile) -> None:
+    verdict = judge(synthetic(effects={"one": {}}, noise=0.5).run(), profile)
+    assert verdict.smallest_effect > 1
+    assert verdict.reason.endswith("x or more would have been called.")
 
 
 def test_the_smallest_effect_is_about_what_is_just_found(synthetic, profile) -> None:

@@ -50,6 +50,11 @@ def test_gains(ratio: float, text: str) -> None:
     assert subject.gain_text(ratio) == text
 
 
+@pytest.mark.parametrize(("effect", "text"), [(0.034, "3.4 %"), (0.99, "99 %"), (3.63, "4.6x"), (0.0, "0 %")])
+def test_effects_without_a_side(effect: float, text: str) -> None:
+    assert subject.effect_text(effect) == text
+
+
 @pytest.mark.parametrize(
     ("low", "ratio", "high", "text"),
     [
