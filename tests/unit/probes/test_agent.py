@@ -61,6 +61,8 @@ agent.run_rank = play
 sys.exit(run("agent", sys.argv[1]))
 """
 
+INHERITED = {"NCCL_IB_QPS_PER_CONNECTION": "4", "API_KEY": "secret"}
+
 STUB = {
     "torch/__init__.py": "__version__ = '2.99.0'\nfrom . import version\n",
     "torch/version.py": "cuda = None\n",
@@ -72,7 +74,7 @@ class Talk:
     """One agent and the controller's end of its wire."""
 
     def __init__(self, folder: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(folder), "GONE": "still here"}
+        environment = {**os.environ, "PYTHONPATH": str(folder), "GONE": "still here", **INHERITED}
         self.process = subprocess.Popen(
             [sys.executable, "-c", DRIVER, NONCE],
             stdin=subprocess.PIPE,
@@ -165,6 +167,9 @@ def test_hello_tells_what_is_here(agent: Talk) -> None:
     assert hello.pop("torch_path").endswith("torch/__init__.py")
     assert hello.pop("gpus") >= -1
     assert hello.pop("hostname")
+    inherited = hello.pop("environment")
+    assert inherited["NCCL_IB_QPS_PER_CONNECTION"] == "4"
+    assert "API_KEY" not in inherited
     assert hello == {
         "event": "hello",
         "pid": agent.process.pid,
@@ -220,6 +225,20 @@ def test_launches_follow_each_other(agent: Talk) -> None:
     for number in (1, 2, 3):
         agent.launch("ok", number=number)
         assert agent.until("launch_done")[-1] == {"event": "launch_done", "number": number, "status": "ok"}
+    assert children(agent.process.pid) == []
+
+
+def test_a_launch_that_needs_more_memory_than_there_is_never_starts(agent: Talk) -> None:
+    agent.launch("ok", ranks=2, memory={"need": 1 << 60, "after_launch": 0, "while_running": 0})
+    ends = done_of(agent.until("launch_done", status="failed"))
+    assert {(end["status"], end["phase"]) for end in ends.values()} == {("failed", "fork")}
+    assert all(end["reason"].startswith("not started: ") for end in ends.values())
+
+
+def test_ranks_on_a_node_that_runs_short_of_memory_are_ended(agent: Talk) -> None:
+    agent.launch("hang", memory={"need": 0, "after_launch": 0, "while_running": 1 << 60})
+    end = done_of(agent.until("launch_done", status="failed"))[0]
+    assert (end["status"], end["reason"]) == ("failed", "rank 0 was ended: this node runs short of memory")
     assert children(agent.process.pid) == []
 
 
