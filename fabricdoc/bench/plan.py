@@ -18,7 +18,10 @@ WARMUP = 20
 BUDGET_BYTES = 256 * MIB
 LEAST_CALLS = 5
 THROUGHPUT_FROM = MIB
-SECONDS_PER_LAUNCH = {"gloo": 1.5, "nccl": 4.0}
+SECONDS_TO_START = {"gloo": 0.8, "nccl": 1.2}  # fork, init, first connection: measured on the lab and on an H200
+SECONDS_PER_CALL = {"gloo": 0.5e-3, "nccl": 0.1e-3}
+BYTES_PER_SECOND = {"gloo": 0.5e9, "nccl": 2.0e9}
+REPETITIONS = {"graph": REPLAYS, "eager": 1, "throughput": 3}
 DEADLINE_S = {"gloo": 30.0, "nccl": 60.0}
 PROOF_DEADLINE_S = {"gloo": 12.0, "nccl": 60.0}
 MEMORY_PER_RANK = {"gloo": 512 * MIB, "nccl": 3584 * MIB}
@@ -58,8 +61,17 @@ def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks:
     launches = candidates + blocks * (candidates + 1) + blocks * 3
     per_launch = sum(calls_for(shape, view) * shape.size for shape in shapes for view in _timed(backend, shape))
     memory = ranks_per_node * (MEMORY_PER_RANK[backend] + 4 * max((shape.size for shape in shapes), default=0))
-    seconds = launches * SECONDS_PER_LAUNCH[backend]
-    return Estimate(launches=launches, seconds=seconds, bytes_per_link=launches * per_launch, memory_per_node=memory)
+    seconds = launches * seconds_per_launch(backend, shapes)
+    return Estimate(
+        launches=launches, seconds=round(seconds, 1), bytes_per_link=launches * per_launch, memory_per_node=memory
+    )
+
+
+def seconds_per_launch(backend: Backend, shapes: Sequence[Shape]) -> float:
+    """What a launch takes on a slow fabric: its start, then every call at an assumed latency and bandwidth."""
+    calls = [(s.size, calls_for(s, v) * REPETITIONS[v]) for s in shapes for v in _timed(backend, s)]
+    sending = sum(count * (SECONDS_PER_CALL[backend] + size / BYTES_PER_SECOND[backend]) for size, count in calls)
+    return SECONDS_TO_START[backend] + sending
 
 
 def _timed(backend: Backend, shape: Shape) -> tuple[View, ...]:

@@ -83,3 +83,9 @@ def test_the_proof_launch_makes_few_calls() -> None:
     assert work["proof"] is True
     assert work["warmup"] == 1
     assert work["views"] == ["eager"]
+
+
+def test_a_launch_of_larger_shapes_is_expected_to_take_longer() -> None:
+    small, large = planning.grid_shapes([8]), planning.grid_shapes([8, 64 << 20])
+    assert planning.seconds_per_launch("nccl", small) < planning.seconds_per_launch("nccl", large)
+    assert planning.seconds_per_launch("gloo", small) > planning.SECONDS_TO_START["gloo"]
