@@ -69,9 +69,17 @@ def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks:
 
 def seconds_per_launch(backend: Backend, shapes: Sequence[Shape]) -> float:
     """What a launch takes on a slow fabric: its start, then every call at an assumed latency and bandwidth."""
-    calls = [(s.size, calls_for(s, v) * REPETITIONS[v]) for s in shapes for v in _timed(backend, s)]
+    calls = [(s.size, calls_for(s, v) * _repetitions(s, v)) for s in shapes for v in _timed(backend, s)]
     sending = sum(count * (SECONDS_PER_CALL[backend] + size / BYTES_PER_SECOND[backend]) for size, count in calls)
     return SECONDS_TO_START[backend] + sending
+
+
+def _repetitions(shape: Shape, view: View) -> int:
+    """How often the series of a view is repeated; graph replays stay within the byte budget, as on the node."""
+    if view != "graph":
+        return REPETITIONS[view]
+    fit = BUDGET_BYTES // (max(1, shape.size) * calls_for(shape, view))
+    return max(1, min(REPETITIONS[view], fit))
 
 
 def _timed(backend: Backend, shape: Shape) -> tuple[View, ...]:

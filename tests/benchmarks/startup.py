@@ -1,0 +1,53 @@
+"""How long the commands a user types first take, as whole processes with warm bytecode.
+
+    python tests/benchmarks/startup.py [RUNS]
+
+Prints machine, versions and per command the minimum, median and maximum of wall seconds. Starts nothing but the
+commands named. Run from the root of a checkout with the python of its environment.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = (["--help"], ["bench", "--help"], ["scan"], ["scan", "--json"], ["runs", "list"])
+
+
+def timed(words: list[str]) -> float:
+    """Seconds of one command as a whole process."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "fabricdoc", *words],
+        cwd=ROOT,
+        env={**env, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    return time.perf_counter() - began
+
+
+def main() -> int:
+    """Time every command, warm bytecode first."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    sys.stdout.write(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    sys.stdout.write(f"command   python {' '.join(sys.argv)}\n")
+    for words in COMMANDS:
+        timed(words)
+        times = [timed(words) for _ in range(runs)]
+        row = f"min {min(times):.3f}  median {statistics.median(times):.3f}  max {max(times):.3f} s"
+        sys.stdout.write(f"fabricdoc {' '.join(words):14} {row}  ({runs} runs)\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
