@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Frozen(BaseModel):
     """Base of every model: immutable, and a key it does not know is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Unknown(Frozen):
@@ -42,7 +42,9 @@ class Document(Frozen):
     fabricdoc: str = __version__
     created: str = Field(default_factory=utc_now)
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True, defer_build=True
+    )
 
     def model_post_init(self, _context: object) -> None:
         """Fill or check `schema`: a document of another kind or edition is refused."""

@@ -2,21 +2,42 @@
 
 `Screen` is what commands talk to; `render_KIND(document)` gives rich renderables that fit 80 columns;
 `fabric_status` and `verdict_status` give a document's exit status. Nothing here measures or judges. rich is
-imported when something is rendered, not before.
+imported when something is rendered, not before; names load their module when first used.
 """
 
-from fabricdoc.report.fabric import fabric_status, render_fabric, render_links
-from fabricdoc.report.findings import render_findings
-from fabricdoc.report.gate import render_gate
-from fabricdoc.report.kinds import next_command, render
-from fabricdoc.report.lists import render_labs, render_runs, render_written
-from fabricdoc.report.plan import render_plan
-from fabricdoc.report.preset import render_preset
-from fabricdoc.report.profile import render_profile
-from fabricdoc.report.run import render_run
-from fabricdoc.report.screen import Screen
-from fabricdoc.report.text import clean
-from fabricdoc.report.verdict import render_verdict, verdict_status
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricdoc.report.fabric import fabric_status, render_fabric, render_links
+    from fabricdoc.report.findings import render_findings
+    from fabricdoc.report.gate import render_gate
+    from fabricdoc.report.kinds import next_command, render
+    from fabricdoc.report.lists import render_labs, render_runs, render_written
+    from fabricdoc.report.plan import render_plan
+    from fabricdoc.report.preset import render_preset
+    from fabricdoc.report.profile import render_profile
+    from fabricdoc.report.run import render_run
+    from fabricdoc.report.screen import Screen
+    from fabricdoc.report.text import clean
+    from fabricdoc.report.verdict import render_verdict, verdict_status
+
+HOMES = {
+    "fabric": ("fabric_status", "render_fabric", "render_links"),
+    "findings": ("render_findings",),
+    "gate": ("render_gate",),
+    "kinds": ("next_command", "render"),
+    "lists": ("render_labs", "render_runs", "render_written"),
+    "plan": ("render_plan",),
+    "preset": ("render_preset",),
+    "profile": ("render_profile",),
+    "run": ("render_run",),
+    "screen": ("Screen",),
+    "text": ("clean",),
+    "verdict": ("render_verdict", "verdict_status"),
+}
 
 __all__ = [
     "Screen",
@@ -38,3 +59,13 @@ __all__ = [
     "render_written",
     "verdict_status",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The public name from the module that is its home (PEP 562)."""
+    for home, names in HOMES.items():
+        if name in names:
+            found: object = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,48 +7,42 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from fabricdoc.errors import UsageError
 from fabricdoc.model.documents import Document, Unknown
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.model.run import Run
-from fabricdoc.model.verdict import Verdict
 from fabricdoc.report.fabric import Part, render_fabric
-from fabricdoc.report.gate import render_gate
-from fabricdoc.report.preset import render_preset
-from fabricdoc.report.profile import render_profile
-from fabricdoc.report.run import render_run
-from fabricdoc.report.verdict import render_verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-RENDERERS: dict[str, Callable[[Any], list[RenderableType]]] = {
-    "gate": render_gate,
-    "preset": render_preset,
-    "profile": render_profile,
-    "run": render_run,
-    "verdict": render_verdict,
-}
+    from fabricdoc.model.run import Run
+    from fabricdoc.model.verdict import Verdict
+
+RENDERED = ("gate", "preset", "profile", "run", "verdict")  # each by render_KIND in the module of its name
 
 
 def render(document: Document, part: Part = "all") -> list[RenderableType]:
     """The document for people; UsageError for a kind nobody renders. `part` narrows a fabric to its links."""
     if isinstance(document, Fabric):
         return render_fabric(document, part)
-    if document.kind not in RENDERERS:
+    if document.kind not in RENDERED:
         raise UsageError(f"a {document.kind or 'nameless'} document has no rendering", fix="use --json")
-    return RENDERERS[document.kind](document)
+    module = import_module(f"fabricdoc.report.{document.kind}")
+    renderer: Callable[[Document], list[RenderableType]] = getattr(module, f"render_{document.kind}")
+    return renderer(document)
 
 
 def next_command(document: Document) -> tuple[str, str] | None:
     """The command that follows naturally, and why; None where findings say what to do, or nothing is left to do."""
     if isinstance(document, Fabric):
         return _after_fabric(document)
-    if isinstance(document, Run) and document.launches:
-        return (f"fabricdoc recommend {shlex.quote(document.id)}", "judge what was measured")
-    if isinstance(document, Verdict) and document.conclusive:
+    if document.kind == "run":
+        run = cast("Run", document)
+        return (f"fabricdoc recommend {shlex.quote(run.id)}", "judge what was measured") if run.launches else None
+    if document.kind == "verdict" and cast("Verdict", document).conclusive:
         return ("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
     return None
 

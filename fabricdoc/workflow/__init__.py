@@ -1,14 +1,29 @@
 """The main job, put together: look, prove, measure, judge, write; the same code for two machines and for the lab.
 
 Rooms below do the work; this one only decides the order and hands results from one to the next. It prints
-nothing: progress goes through the callback it is given.
+nothing: progress goes through the callback it is given. Names load their module when first used, so that a scan
+does not pay for what a bench needs.
 """
 
-from fabricdoc.workflow.check import check_gate, find_preset, this_hostname
-from fabricdoc.workflow.look import look, look_once, with_cables
-from fabricdoc.workflow.measure import Measured, Prepared, Request, measure, opened_agents, prepare
-from fabricdoc.workflow.recommend import Recommended, latest_preset, recommend
-from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
+    from fabricdoc.workflow.looking import look, look_once, with_cables
+    from fabricdoc.workflow.measuring import Measured, Prepared, Request, measure, opened_agents, prepare
+    from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
+    from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
+
+HOMES = {
+    "checking": ("check_gate", "find_preset", "this_hostname"),
+    "looking": ("look", "look_once", "with_cables"),
+    "measuring": ("Measured", "Prepared", "Request", "measure", "opened_agents", "prepare"),
+    "recommending": ("Recommended", "latest_preset", "recommend"),
+    "words": ("read_duration", "read_objective", "read_size", "read_sizes"),
+}
 
 __all__ = [
     "Measured",
@@ -31,3 +46,13 @@ __all__ = [
     "this_hostname",
     "with_cables",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The public name from the module that is its home (PEP 562)."""
+    for home, names in HOMES.items():
+        if name in names:
+            found: object = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -98,14 +98,15 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
     from fabricdoc.report import verdict_status
     from fabricdoc.workflow import look, measure, opened_agents, prepare
 
+    kept = None if dry_run else open_store(store, write=True)
     fabric = look(request.specs, out.progress)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
         out.plan(prepared.run.plan, prepared.notes)
-        if dry_run:
+        if kept is None:
             out.document(prepared.run)
             return 0
-        measured = measure(request, fabric, agents, prepared, open_store(store, write=True), out.progress)
+        measured = measure(request, fabric, agents, prepared, kept, out.progress)
     out.document(measured.recommended.verdict)
     out.next_command("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
     return verdict_status(measured.recommended.verdict)

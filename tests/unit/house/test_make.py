@@ -74,7 +74,7 @@ def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_lab()
         "dev -m ruff check .",
         "dev -m ruff format --check .",
         "dev -m mypy fabricdoc tools",
-        "dev -m pytest -m unit",
+        "dev -m pytest -m unit -n 2",
         "dev -m pytest -m lab tests/lab/test_smoke.py",
     ]
     assert test[: len(check)] == check

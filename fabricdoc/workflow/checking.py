@@ -12,8 +12,8 @@ from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Preset
 from fabricdoc.store import RunStore
 from fabricdoc.transport import Config, NodeSpec, parse_nodes
-from fabricdoc.workflow.look import look
-from fabricdoc.workflow.recommend import latest_preset
+from fabricdoc.workflow.looking import look
+from fabricdoc.workflow.recommending import latest_preset
 
 
 def find_preset(wanted: str | None, store: Path | None) -> Preset:

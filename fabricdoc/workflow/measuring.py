@@ -36,7 +36,7 @@ from fabricdoc.serving import load_profile, shapes_for
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import judge
-from fabricdoc.workflow.recommend import Recommended, recommend
+from fabricdoc.workflow.recommending import Recommended, recommend
 
 Progress = Callable[[str], None]
 CONFIRMED = 2  # how many winners are launched again in fresh blocks
