@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError
@@ -111,6 +111,7 @@ def test_json_of_another_form_is_an_input_error(text: str) -> None:
         parse_profile(text, "x.json", is_json=True)
 
 
+@settings(deadline=None)
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.model.profile import Collective, Profile, Stage
@@ -62,6 +62,7 @@ collectives = st.lists(
 ).map(tuple)  # fmt: skip
 
 
+@settings(deadline=None)
 @given(decode=collectives, prefill=collectives)
 def test_no_shape_comes_twice_and_no_call_is_lost(
     decode: tuple[Collective, ...], prefill: tuple[Collective, ...]

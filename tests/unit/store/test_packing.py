@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.store.packing import NARROW, WIDE, pack, unpack
@@ -13,11 +13,13 @@ from fabricdoc.store.packing import NARROW, WIDE, pack, unpack
 pytestmark = pytest.mark.unit
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False)))
 def test_any_numbers_come_back_equal(values: list[float]) -> None:
     assert unpack(*pack(values)) == tuple(values)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 16_000_000).map(lambda nanos: nanos / 1000), min_size=1))
 def test_microseconds_below_16_ms_take_four_bytes(values: list[float]) -> None:
     width, data = pack(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.bench.statistics import aa_floor, paired_interval
@@ -45,6 +45,7 @@ def test_a_difference_must_be_clear_of_a_floor_of_ten_per_cent(low, high, blocks
     assert called(_interval(low, high, blocks), 0.10) == verdict
 
 
+@settings(deadline=None)
 @given(low=st.floats(0.1, 10), width=st.floats(1.0, 3.0), floor=st.floats(0, 1), blocks=st.integers(1, 12))
 def test_swapping_sides_swaps_the_judgement(low: float, width: float, floor: float, blocks: int) -> None:
     there = called(_interval(low, low * width, blocks), floor)
@@ -86,6 +87,7 @@ def test_a_candidate_that_was_never_paired_has_no_reading() -> None:
     assert compare(Series.of([], lambda times: times[KEY]), "one", 1) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.floats(-1, 1)] * 3), min_size=6, max_size=10), st.floats(-3, 3))
 def test_a_drift_that_a_whole_block_shares_changes_nothing(values: list[tuple[float, ...]], drift: float) -> None:
     def read(shift: float) -> object:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.model.profile import Collective, Profile, Stage, Totals
@@ -65,6 +65,7 @@ def test_views_are_never_mixed_within_an_op() -> None:
     assert _time(_profile(decode=(_one(20),)), "decode", times) == pytest.approx(10.0)
 
 
+@settings(deadline=None)
 @given(
     slope=st.floats(0.0, 1.2), start=st.floats(1.0, 100.0), size=st.integers(8, 4096),
     sizes=st.sets(st.integers(8, 4096), min_size=1, max_size=6),

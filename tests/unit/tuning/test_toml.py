@@ -51,7 +51,7 @@ SMALL = Preset(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(preset=presets)
 def test_any_preset_comes_back_equal(tmp_path: Path, preset: Preset) -> None:
     path = tmp_path / "preset.toml"
@@ -59,13 +59,14 @@ def test_any_preset_comes_back_equal(tmp_path: Path, preset: Preset) -> None:
     assert read_preset(path) == preset
 
 
-@settings(max_examples=40)
+@settings(deadline=None, max_examples=40)
 @given(preset=presets)
 def test_another_reader_of_toml_sees_the_same(preset: Preset) -> None:
     text = preset_to_toml(preset)
     assert tomlkit.parse(text).unwrap() == tomllib.loads(text)
 
 
+@settings(deadline=None)
 @given(st.lists(lines, min_size=1, max_size=3, unique_by=lambda line: line.name))
 def test_evidence_stands_above_each_variable_and_never_on_its_line(some_lines: list[Line]) -> None:
     preset = SMALL.model_copy(update={"nodes": (NodePreset(name="a", target="a", lines=tuple(some_lines)),)})
@@ -127,7 +128,7 @@ def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
 @given(st.dictionaries(st.sampled_from(["schema", "nodes", "fingerprint", "name"]),
     st.recursive(st.integers() | st.text(max_size=4), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["nodes", "ports", "lines", "name"]), inner, max_size=3), max_leaves=8)))  # fmt: skip
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_any_other_toml_is_an_input_error(tmp_path: Path, content: dict[str, object]) -> None:
     path = tmp_path / "other.toml"
     path.write_text(tomlkit.dumps(content), encoding="utf-8")

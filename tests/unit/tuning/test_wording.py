@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.model.verdict import CellVerdict, Interval
@@ -72,6 +72,7 @@ def test_intervals(low: float, ratio: float, high: float, text: str) -> None:
 ratios = st.floats(1e-6, 1e6)
 
 
+@settings(deadline=None)
 @given(st.lists(ratios, min_size=3, max_size=3).map(sorted), st.integers(1, 99))
 def test_an_interval_never_names_the_wrong_side(ordered: list[float], blocks: int) -> None:
     low, ratio, high = ordered
@@ -93,6 +94,7 @@ def test_a_cell_names_both_times() -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_foreign_text_becomes_one_bounded_line(text: str) -> None:
     line = subject.one_line(text, 40)
