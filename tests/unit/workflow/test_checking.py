@@ -1,0 +1,61 @@
+"""Finding a preset, and the nodes a gate looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.preset import Fingerprint, NodePreset, NodePrint, PortPrint, Preset
+from fabricdoc.transport import NodeSpec
+from fabricdoc.tuning import preset_to_toml
+from fabricdoc.workflow import checking
+
+pytestmark = pytest.mark.unit
+
+
+def preset() -> Preset:
+    port = PortPrint(netdev="p0", hca=None, mac="m", mtu=9000, speed_mbps=1, peer="beta/p1")
+    facts = {"hostname": "alpha", "kernel": "k", "torch": "t", "nccl": "n", "nvidia_driver": "d"}
+    fields = {"name": "x", "run": "r", "objective": "mix", "profile": "p", "choice": "base", "reason": ""}
+    return Preset.model_validate(
+        {
+            **fields,
+            "backend": "gloo",
+            "exercised": "lab",
+            "nodes": (NodePreset(name="alpha", target="netns:7"),),
+            "fingerprint": Fingerprint(nodes=(NodePrint(name="alpha", ports=(port,), **facts),)),
+        }
+    )
+
+
+def test_the_gate_looks_at_the_presets_own_nodes() -> None:
+    (spec,) = checking.nodes_of(preset())
+    assert (spec.name, spec.target) == ("alpha", "netns:7")
+
+
+def test_beacons_leave_from_the_fingerprints_ports_unless_others_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[NodeSpec] = []
+    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
+    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
+    checking.check_gate(preset(), (), lambda _: None)
+    checking.check_gate(preset(), [NodeSpec("alpha", "local", ports=("mine",))], lambda _: None)
+    assert [spec.ports for spec in seen] == [("p0",), ("mine",)]
+
+
+def test_a_preset_file_needs_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(preset_to_toml(preset()))
+    assert checking.find_preset(str(file), tmp_path / "no-store" / "x.sqlite") == preset()
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        checking.find_preset(str(tmp_path / "absent.toml"), None)
+    assert "absent.toml" in caught.value.message
+
+
+def test_without_any_run_there_is_no_preset(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        checking.find_preset(None, tmp_path / "runs.sqlite")
