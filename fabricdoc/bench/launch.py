@@ -120,7 +120,7 @@ def _last_phase(outcome: Outcome) -> str:
 def proof_of(plan: Plan, outcome: Outcome) -> Proof | None:
     """NCCL's own log of every rank, merged; for gloo nothing in a log shows the path, and the proof says so."""
     if plan.backend == "nccl":
-        logs = [end.log for end in outcome.ends.values() if end.log]
+        logs = [outcome.ends[rank].log for rank in sorted(outcome.ends) if outcome.ends[rank].log]
         return merge_proofs([read_proof(log) for log in logs]) if logs else None
     unknown = Unknown(unknown="gloo writes no log of its path")
     return Proof(grade="none", version=unknown, network=unknown, gpu_direct=unknown)

@@ -94,12 +94,17 @@ class Choice(Frozen):
 
 
 class Proof(Frozen):
-    """What a launch really did, in grades: seen in what the library did, echoed as read, or none."""
+    """What a launch really did, in grades: seen in what the library did, echoed as read, or none.
+
+    `interfaces` are those of all ranks together; `rank_interfaces` those of each rank, in rank order. With crossed
+    cables one rail has another name on each node, so only the latter tells one rail from two.
+    """
 
     grade: Literal["seen", "echoed", "none"]
     version: Fact[str]
     network: Fact[str]
     interfaces: tuple[str, ...] = ()
+    rank_interfaces: tuple[tuple[str, ...], ...] = ()
     gpu_direct: Fact[bool]
     choices: tuple[Choice, ...] = ()
     variables_read: dict[str, str] = {}

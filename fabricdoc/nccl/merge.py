@@ -47,6 +47,7 @@ def merge_proofs(per_rank: Sequence[Proof]) -> Proof:
         version=_agreed([proof.version for proof in per_rank]),
         network=_agreed([proof.network for proof in per_rank]),
         interfaces=tuple(dict.fromkeys(name for proof in per_rank for name in proof.interfaces)),
+        rank_interfaces=tuple(names for proof in per_rank for names in proof.rank_interfaces or (proof.interfaces,)),
         gpu_direct=_agreed([proof.gpu_direct for proof in per_rank]),
         choices=tuple(choices.values()),
         variables_read={name: " | ".join(values) for name, values in variables.items()},

@@ -111,9 +111,19 @@ def _unchanged(target: Target, mine: Proof, theirs: Proof) -> str:
         same = isinstance(mine.network, str) and mine.network == theirs.network
         return f"network is {mine.network} as with base" if same else ""
     if target == "rails":
-        same = bool(mine.interfaces) and set(mine.interfaces) == set(theirs.interfaces)
-        return f"interfaces are {', '.join(mine.interfaces)} as with base" if same else ""
+        return _same_interfaces(mine, theirs)
     return _same_choices(target, mine.choices, theirs.choices)
+
+
+def _same_interfaces(mine: Proof, theirs: Proof) -> str:
+    """Whether every rank used the interfaces it used under base; names of all ranks together would not tell."""
+    ours, bases = (
+        [frozenset(names) for names in proof.rank_interfaces] or [frozenset(proof.interfaces)]
+        for proof in (mine, theirs)
+    )
+    if ours != bases or not all(ours):
+        return ""
+    return f"interfaces of every rank are as with base ({', '.join(mine.interfaces)})"
 
 
 def _same_choices(target: Target, mine: Sequence[Choice], theirs: Sequence[Choice]) -> str:

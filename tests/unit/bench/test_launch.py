@@ -105,6 +105,22 @@ def test_forced_ib_that_ran_over_sockets_is_failed_whatever_its_speed() -> None:
     assert "sockets" in launch.reason
 
 
+def test_proofs_of_ranks_are_joined_in_rank_order_however_they_arrived() -> None:
+    def log(netdev: str) -> str:
+        return "\n".join(
+            [
+                SOCKET_LOG,
+                f"a:1:1 [0] NCCL INFO NET/Socket : Using [0]{netdev}:10.0.0.1<0>",
+                "a:1:1 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/Socket/0",
+            ]
+        )
+
+    outcome = Outcome(cells=[cell(0), cell(1)], ends={1: RankEnd("ok", log=log("p1")), 0: RankEnd("ok", log=log("p0"))})
+    proof = described(outcome, plan("nccl")).proof
+    assert proof is not None
+    assert proof.rank_interfaces == (("p0",), ("p1",))
+
+
 def test_gloo_proof_is_none_and_says_why() -> None:
     launch = described(Outcome(cells=[cell(0), cell(1)], ends=ends()))
     assert launch.proof is not None

@@ -68,7 +68,7 @@ def test_a_launch_is_as_well_proved_as_its_worst_rank() -> None:
     assert merge_proofs([seen(), seen(grade="echoed")]).grade == "echoed"
     assert merge_proofs([seen(), NOTHING]).grade == "none"
     assert merge_proofs([seen(), NOTHING]).network == "IB", "what one rank knows is kept"
-    assert merge_proofs([seen()]) == seen()
+    assert merge_proofs([seen()]) == seen(rank_interfaces=(("mlx5_0",),))
 
 
 def test_no_ranks_make_no_proof() -> None:
@@ -93,6 +93,7 @@ def test_variables_interfaces_and_warnings_are_joined() -> None:
     proof = merge_proofs([first, second])
     assert proof.variables_read == {"NCCL_NET": "IB", "NCCL_IB_HCA": "=a | =b"}
     assert proof.interfaces == ("mlx5_0", "b")
+    assert proof.rank_interfaces == (("mlx5_0",), ("b",))
     assert proof.warnings == ("w1", "w2", "w3")
 
 
@@ -121,4 +122,4 @@ def test_merging_loses_no_interface_and_makes_up_no_network(ranks: list[Proof]) 
     assert set(merged.interfaces) == {name for proof in ranks for name in proof.interfaces}
     known = {proof.network for proof in ranks if isinstance(proof.network, str)}
     assert (merged.network in known) is (len(known) == 1)
-    assert merge_proofs([merged]) == merged
+    assert merge_proofs([merged]) == (merged if ranks else merged.model_copy(update={"rank_interfaces": ((),)}))

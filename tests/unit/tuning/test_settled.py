@@ -138,6 +138,22 @@ def test_the_order_of_interfaces_is_no_change() -> None:
     assert got is not None and got.verdict == "ineffective"
 
 
+def test_with_crossed_cables_one_rail_is_told_from_both_and_from_the_other() -> None:
+    names = ("eth0", "eth1")
+    first = _proof(interfaces=names, rank_interfaces=(("eth0",), ("eth1",)))
+    other = _proof(interfaces=names, rank_interfaces=(("eth1",), ("eth0",)))
+    both = _proof(interfaces=names, rank_interfaces=(names, names))
+    assert _settle(("rails",), both, first) is None
+    assert _settle(("rails",), other, first) is None
+    again = _settle(("rails",), first, first)
+    assert again is not None and again.verdict == "ineffective"
+
+
+def test_a_rank_whose_interfaces_are_unknown_shows_no_lack_of_change() -> None:
+    half = _proof(interfaces=("eth0",), rank_interfaces=(("eth0",), ()))
+    assert _settle(("rails",), half, half) is None
+
+
 def test_a_silent_fall_back_to_sockets_is_a_failure() -> None:
     got = _settle(("algorithm",), _proof(network="Socket"), _proof(network="IB"))
     assert got is not None
