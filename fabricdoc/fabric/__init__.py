@@ -1,13 +1,36 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
-Public: `scan` (nodes to a Fabric), `read_report` (a raw report to a Node), `map_cables` (adds proven links),
-`rails_of` (ports that belong together).
-Does not judge settings (bench, tuning) and changes nothing on a node.
+Public: `begin_scan` and `scan` (nodes to a Fabric), `map_cables` (adds proven links), `rails_of` (ports that belong
+together). Does not judge settings (bench, tuning) and changes nothing on a node. Names load their module when first
+used, so that a scan can begin before pydantic is loaded.
 """
 
-from fabricdoc.fabric.cables import map_cables
-from fabricdoc.fabric.rails import Rail, RailPort, rails_of
-from fabricdoc.fabric.report import read_report
-from fabricdoc.fabric.scan import scan
+from __future__ import annotations
 
-__all__ = ["Rail", "RailPort", "map_cables", "rails_of", "read_report", "scan"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabricdoc.fabric.asking import begin_scan
+    from fabricdoc.fabric.cables import map_cables
+    from fabricdoc.fabric.rails import Rail, RailPort, rails_of
+    from fabricdoc.fabric.scanning import scan
+
+HOMES = {
+    "asking": ("begin_scan",),
+    "cables": ("map_cables",),
+    "rails": ("Rail", "RailPort", "rails_of"),
+    "scanning": ("scan",),
+}
+
+__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "scan"]
+
+
+def __getattr__(name: str) -> object:
+    """The public name from the module that is its home (PEP 562)."""
+    for home, names in HOMES.items():
+        if name in names:
+            found: object = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

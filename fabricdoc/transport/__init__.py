@@ -4,7 +4,7 @@ The one room that starts programs for other rooms and the one place where words 
 carries messages; what they mean is the probes' and the jobs' matter. No scheduler, no copying of files, no installing.
 """
 
-from fabricdoc.transport.ask import Answer, ask
+from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
 from fabricdoc.transport.config import Config, load_config
 from fabricdoc.transport.nodes import GRAMMAR, NodeSpec, check_unique, parse_node, parse_nodes
@@ -14,6 +14,7 @@ from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
 __all__ = [
     "GRAMMAR",
     "Answer",
+    "Asking",
     "Channels",
     "Config",
     "NodeSpec",

@@ -81,6 +81,54 @@ class _Question:
         return Answer(self.channel.node, self.message, error, self.channel.output(), self.seconds)
 
 
+class Asking:
+    """An ask under way: the probes run while the caller does something else, until `answers` collects them.
+
+    Made, it has started the first 64; ended by `answers` alone, so always call it. Same arguments as `ask`.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[NodeSpec],
+        module: str,
+        request: dict[str, Any],
+        *,
+        deadline_s: float,
+        payload: bytes | None = None,
+    ) -> None:
+        check_unique(nodes)
+        zipped = probe_zip() if payload is None else payload
+        self._questions = [_Question(Channel(node, module, zipped), request, deadline_s) for node in nodes]
+        self._waiting, self._active = deque(self._questions), list[_Question]()
+        try:
+            self._fill()
+            step([each.channel for each in self._active], 0.0)
+        except BaseException:
+            self._end()
+            raise
+
+    def answers(self) -> tuple[Answer, ...]:
+        """Wait for every node, each within its deadline, and end what was started."""
+        try:
+            while self._waiting or self._active:
+                self._fill()
+                step([each.channel for each in self._active], min((e.wait_s() for e in self._active), default=0.0))
+                for each in self._active:
+                    each.advance()
+                self._active = [each for each in self._active if not each.over]
+        finally:
+            self._end()
+        return tuple(each.answer() for each in self._questions)
+
+    def _fill(self) -> None:
+        while self._waiting and len(self._active) < AT_ONCE:
+            self._active.append(self._waiting.popleft())
+            self._active[-1].start()
+
+    def _end(self) -> None:
+        end_all([each.channel for each in self._questions if each.channel.begun_at], 0.0)
+
+
 def ask(
     nodes: Sequence[NodeSpec],
     module: str,
@@ -95,19 +143,4 @@ def ask(
     and answers with NodeError `node-timeout`. `payload` replaces the zip of the probes. Raises UsageError for nodes
     that can't be used at all; interrupted, it ends what it started before it raises.
     """
-    check_unique(nodes)
-    zipped = probe_zip() if payload is None else payload
-    questions = [_Question(Channel(node, module, zipped), request, deadline_s) for node in nodes]
-    waiting, active = deque(questions), list[_Question]()
-    try:
-        while waiting or active:
-            while waiting and len(active) < AT_ONCE:
-                active.append(waiting.popleft())
-                active[-1].start()
-            step([each.channel for each in active], min((each.wait_s() for each in active), default=0.0))
-            for each in active:
-                each.advance()
-            active = [each for each in active if not each.over]
-    finally:
-        end_all([each.channel for each in questions if each.channel.begun_at], 0.0)
-    return tuple(each.answer() for each in questions)
+    return Asking(nodes, module, request, deadline_s=deadline_s, payload=payload).answers()

@@ -6,21 +6,20 @@ from collections.abc import Callable, Sequence
 
 from fabricdoc.fabric import map_cables, scan
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.transport import NodeSpec
+from fabricdoc.transport import Asking, NodeSpec
 
 Progress = Callable[[str], None]
-SCAN_DEADLINE_S = 10.0
 
 
-def look_once(specs: Sequence[NodeSpec], progress: Progress, *, deadline_s: float = SCAN_DEADLINE_S) -> Fabric:
+def look_once(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None) -> Fabric:
     """Scan the nodes in parallel; nodes that could not be read are in `failed`."""
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
-    return scan(specs, deadline_s=deadline_s)
+    return scan(specs, begun=begun)
 
 
-def look(specs: Sequence[NodeSpec], progress: Progress, *, deadline_s: float = SCAN_DEADLINE_S) -> Fabric:
-    """Scan, then prove the links when there are at least two nodes."""
-    fabric = look_once(specs, progress, deadline_s=deadline_s)
+def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None) -> Fabric:
+    """Scan (or take the scan that has begun), then prove the links when there are at least two nodes."""
+    fabric = look_once(specs, progress, begun)
     return with_cables(specs, fabric, progress) if len(specs) > 1 else fabric
 
 

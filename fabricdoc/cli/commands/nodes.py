@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import typer
 
 from fabricdoc.cli.options import Json, Nodes, Ports, Python, resolve_nodes
 from fabricdoc.cli.terminal import screen
+
+if TYPE_CHECKING:
+    from fabricdoc.transport import NodeSpec
 
 
 def register(app: typer.Typer) -> None:
@@ -16,21 +22,23 @@ def register(app: typer.Typer) -> None:
 
 def scan(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
     """Look at the nodes: HCAs, ports, addresses, MTU, GPUs, host; with two or more nodes also the cables."""
-    from fabricdoc.report import fabric_status
-    from fabricdoc.workflow import look
-
-    out = screen(as_json=as_json)
-    fabric = look(resolve_nodes(nodes, ports, python), out.progress)
-    out.document(fabric)
-    return fabric_status(fabric)
+    return _look(resolve_nodes(nodes, ports, python), as_json, "all")
 
 
 def cables(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
     """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports."""
+    return _look(resolve_nodes(nodes, ports, python), as_json, "links")
+
+
+def _look(specs: Sequence[NodeSpec], as_json: bool, part: Literal["all", "links"]) -> int:
+    """Start the probes first: they run while this process loads what reads and shows their reports."""
+    from fabricdoc.fabric import begin_scan
+
+    begun = begin_scan(specs)
     from fabricdoc.report import fabric_status
     from fabricdoc.workflow import look
 
     out = screen(as_json=as_json)
-    fabric = look(resolve_nodes(nodes, ports, python), out.progress)
-    out.document(fabric, part="links")
+    fabric = look(specs, out.progress, begun)
+    out.document(fabric, part=part)
     return fabric_status(fabric)

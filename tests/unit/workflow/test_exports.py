@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from fabricdoc import report, workflow
+from fabricdoc import fabric, report, workflow
 
 pytestmark = pytest.mark.unit
 
 
-@pytest.mark.parametrize("room", [workflow, report], ids=lambda room: room.__name__)
+@pytest.mark.parametrize("room", [fabric, workflow, report], ids=lambda room: room.__name__)
 def test_every_public_name_is_found_in_its_home(room: object) -> None:
     homes = [name for names in room.HOMES.values() for name in names]  # type: ignore[attr-defined]
     assert sorted(homes) == sorted(room.__all__)  # type: ignore[attr-defined]
@@ -24,6 +24,7 @@ def test_every_public_name_is_found_in_its_home(room: object) -> None:
 def test_no_name_is_also_a_module() -> None:
     assert not set(workflow.__all__) & set(workflow.HOMES)
     assert not set(report.__all__) & set(report.HOMES)
+    assert not set(fabric.__all__) & set(fabric.HOMES)
 
 
 def test_unknown_names_are_attribute_errors() -> None:

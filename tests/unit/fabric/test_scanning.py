@@ -30,10 +30,10 @@ def report(name: str, mtu: int = 9000, ip: str = "10.77.0.1") -> dict[str, Any]:
 def scanned(monkeypatch: pytest.MonkeyPatch, answers: Answers, asked: list[Any] | None = None, **options: float) -> Any:
     """Scan with a transport that answers as told."""
 
-    def ask(nodes: Sequence[Any], module: str, request: dict[str, Any], *, deadline_s: float) -> tuple[Any, ...]:
+    def ask(nodes: Sequence[Any], module: str, request: dict[str, Any], *, deadline_s: float) -> SimpleNamespace:
         if asked is not None:
             asked.append((module, request, deadline_s))
-        return tuple(
+        said = tuple(
             SimpleNamespace(
                 node=one,
                 message=None if isinstance(answers[one.name], NodeError) else answers[one.name],
@@ -41,8 +41,9 @@ def scanned(monkeypatch: pytest.MonkeyPatch, answers: Answers, asked: list[Any] 
             )
             for one in nodes
         )
+        return SimpleNamespace(answers=lambda: said)
 
-    monkeypatch.setattr("fabricdoc.transport.ask", ask, raising=False)
+    monkeypatch.setattr("fabricdoc.fabric.asking.Asking", ask)
     return scan([spec(name) for name in answers], **options)  # type: ignore[misc]
 
 

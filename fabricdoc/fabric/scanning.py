@@ -11,27 +11,24 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.checks import check_fabric
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric.asking import SCAN_DEADLINE_S, begin_scan
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode, Node
 
 if TYPE_CHECKING:
-    from fabricdoc.transport import Answer, NodeSpec
+    from fabricdoc.transport import Answer, Asking, NodeSpec
 
-PROBE_SHARE = 0.7
 LINKS_NOT_ASKED = "not asked"
 
 
-def scan(nodes: Sequence[NodeSpec], *, deadline_s: float = 10) -> Fabric:
+def scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, begun: Asking | None = None) -> Fabric:
     """The fabric of `nodes` as they are now, within `deadline_s` seconds for each; read-only on every node.
 
-    The probe gets 70 % of the time, so that what it read in time still comes back. Nodes keep the order given.
+    `begun` is a scan of the same nodes that `begin_scan` started earlier. Nodes keep the order given.
     """
-    from fabricdoc.transport import ask
-
-    request = {"do": "scan", "deadline_s": round(deadline_s * PROBE_SHARE, 3)}
-    answers = ask(nodes, "scan", request, deadline_s=deadline_s)
-    read = [_read(answer) for answer in answers]
+    asking = begun or begin_scan(nodes, deadline_s=deadline_s)
+    read = [_read(answer) for answer in asking.answers()]
     fabric = Fabric(
         nodes=tuple(one for one in read if isinstance(one, Node)),
         failed=tuple(one for one in read if isinstance(one, FailedNode)),
