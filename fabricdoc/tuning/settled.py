@@ -116,12 +116,9 @@ def _unchanged(target: Target, mine: Proof, theirs: Proof) -> str:
 
 
 def _same_interfaces(mine: Proof, theirs: Proof) -> str:
-    """Whether every rank used the interfaces it used under base; names of all ranks together would not tell."""
-    ours, bases = (
-        [frozenset(names) for names in proof.rank_interfaces] or [frozenset(proof.interfaces)]
-        for proof in (mine, theirs)
-    )
-    if ours != bases or not all(ours):
+    """Whether every rank used the interfaces it used under base; the names of all ranks together would not tell."""
+    ours, bases = ([frozenset(names) for names in proof.rank_interfaces] for proof in (mine, theirs))
+    if not ours or ours != bases or not all(ours):
         return ""
     return f"interfaces of every rank are as with base ({', '.join(mine.interfaces)})"
 

@@ -3,6 +3,7 @@
     python tests/benchmarks/gpu_main_job.py tune  --objective decode --keep DIR   bench, verdict, preset
     python tests/benchmarks/gpu_main_job.py fresh --keep DIR                      the exported preset, launched afresh
     python tests/benchmarks/gpu_main_job.py rails --keep DIR                      one 4 Gbit/s rail against two
+    python tests/benchmarks/gpu_main_job.py judge --store FILE                    a stored run judged again
 
 Prints machine, versions, command, every launch, and per candidate the ratio to base with its interval. Needs root,
 a torch with NCCL and an idle NVIDIA GPU. It shows what the tool finds on sockets over veth: RoCE, GPUDirect and
@@ -29,9 +30,10 @@ from fabricdoc.export import render  # noqa: E402
 from fabricdoc.lab import LabSpec, open_lab  # noqa: E402
 from fabricdoc.model.run import Candidate, Launch, Run  # noqa: E402
 from fabricdoc.model.verdict import Verdict  # noqa: E402
+from fabricdoc.serving import load_profile  # noqa: E402
 from fabricdoc.store import RunStore  # noqa: E402
 from fabricdoc.transport import NodeSpec  # noqa: E402
-from fabricdoc.tuning import preset_to_toml, read_preset  # noqa: E402
+from fabricdoc.tuning import judge, preset_to_toml, read_preset  # noqa: E402
 from fabricdoc.workflow import Request, look, measure, opened_agents, prepare  # noqa: E402
 
 PROFILE = str(Path(__file__).with_name("layer_all_reduces.toml"))
@@ -123,17 +125,20 @@ def tune(objective: str, keep: Path, *, rate_mbit: int | None, both: bool, sizes
         prepared = prepare(request, fabric, agents)
         done = measure(request, fabric, agents, prepared, store, progress)
         say(f"measured in {time.monotonic() - began:.0f} s, {len(done.run.launches)} launches")
-    header(done.run)
-    verdict = done.recommended.verdict
-    every_launch(done.run.launches)
+    conclude(done.run, done.recommended.verdict)
+    leave(done.recommended.preset, keep)
+
+
+def conclude(run: Run, verdict: Verdict) -> None:
+    """Everything about a run: where, every launch, every ratio, the choice and what it costs."""
+    header(run)
+    every_launch(run.launches)
     ratios(verdict)
-    if both:
-        ratios(verdict, "throughput")
-    say(f"\nobjective {objective}: choice {verdict.choice}. {verdict.reason}")
+    ratios(verdict, "throughput")
+    say(f"\nobjective {verdict.objective}: choice {verdict.choice}. {verdict.reason}")
     say(f"floor {verdict.floor:.3f}, smallest effect {verdict.smallest_effect:.3f}, conclusive {verdict.conclusive}")
     for sentence in verdict.trade:
         say(f"trade: {sentence}")
-    leave(done.recommended.preset, keep)
 
 
 def leave(preset: object, keep: Path) -> None:
@@ -227,11 +232,16 @@ def report_fresh(launches: Sequence[Launch]) -> None:
 def main() -> int:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["tune", "fresh", "rails"])
+    parser.add_argument("part", choices=["tune", "fresh", "rails", "judge"])
     parser.add_argument("--objective", default="mix")
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--keep", type=Path, default=Path("gpu-main-job"))
+    parser.add_argument("--store", type=Path)
     words = parser.parse_args()
+    if words.part == "judge":
+        run = RunStore.open(words.store).load()
+        conclude(run, judge(run, load_profile(PROFILE), run.plan.objective))
+        return 0
     words.keep.mkdir(parents=True, exist_ok=True)
     if words.part == "fresh":
         fresh(words.keep)

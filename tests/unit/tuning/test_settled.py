@@ -24,7 +24,7 @@ def _launch(number: int = 1, status: str = "ok", **fields: Any) -> Launch:
 
 def _proof(grade: str = "seen", **fields: Any) -> Proof:
     facts = {"version": "2.28.9", "network": "Socket", "gpu_direct": False, "choices": RING,
-             "interfaces": ("eth0", "eth1")}  # fmt: skip
+             "interfaces": ("eth0", "eth1"), "rank_interfaces": (("eth0", "eth1"),)}  # fmt: skip
     return Proof(grade=grade, **(facts | fields))
 
 
@@ -94,7 +94,7 @@ def test_a_failure_is_told_before_a_wrong_result() -> None:
         (("protocol",), {"choices": _changed(protocol="SIMPLE")}),
         (("channels",), {"choices": _changed(channels=1)}),
         (("network",), {"network": "IB"}),
-        (("rails",), {"interfaces": ("eth0",)}),
+        (("rails",), {"rank_interfaces": (("eth0",),)}),
     ],
 )
 def test_a_target_is_ineffective_only_when_the_log_shows_it_unchanged(targets, changes) -> None:
@@ -116,7 +116,11 @@ def test_without_proof_seen_on_both_sides_nothing_is_ineffective(target: str, gr
 
 @pytest.mark.parametrize(
     ("target", "changes"),
-    [("algorithm", {"choices": ()}), ("network", {"network": {"unknown": "no line"}}), ("rails", {"interfaces": ()})],
+    [
+        ("algorithm", {"choices": ()}),
+        ("network", {"network": {"unknown": "no line"}}),
+        ("rails", {"rank_interfaces": ()}),
+    ],
 )
 def test_what_the_log_does_not_show_is_not_ineffective(target: str, changes: dict[str, Any]) -> None:
     assert _settle((target,), _proof(**changes), _proof(**changes)) is None
@@ -134,7 +138,7 @@ def test_of_several_targets_one_change_is_enough() -> None:
 
 
 def test_the_order_of_interfaces_is_no_change() -> None:
-    got = _settle(("rails",), _proof(interfaces=("eth1", "eth0")), _proof())
+    got = _settle(("rails",), _proof(rank_interfaces=(("eth1", "eth0"),)), _proof())
     assert got is not None and got.verdict == "ineffective"
 
 
