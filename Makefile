@@ -3,7 +3,7 @@
 
 SHELL := bash
 RUN := tools/run
-# A stuck tool is killed 10 s after its limit; each test has its own limit in pyproject.toml.
+# A stuck tool is ended at its limit (seconds, far above what it takes); each test has its own in pyproject.toml.
 LIMIT := timeout --foreground --kill-after=10
 PYTEST := $(RUN) dev -m pytest
 

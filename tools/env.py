@@ -37,7 +37,7 @@ from pip_call import Stop, say
 TREE = Path(__file__).resolve().parent.parent
 LAYERS = ("run", "torch", "dev")
 RECIPE = 1  # raise it when this file builds environments differently
-# Imported once after the install, so that their byte code exists and a broken layer is found here and not later.
+# Imported once after the install: a broken layer is found here and not later, and torch gets the byte code it needs.
 WARM = {
     "run": "import pydantic, pyroute2, rich.live, rich.progress, rich.table, tomlkit, typer",
     "torch": "import torch, torch.distributed",

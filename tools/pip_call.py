@@ -89,9 +89,9 @@ def own_group(command: Sequence[str], *, stderr: int) -> Iterator[subprocess.Pop
 
 
 def install(pip: Sequence[str], arguments: Sequence[str]) -> None:
-    """`pip install ARGUMENTS`, byte code left to the first import (compiling all of torch takes longer than it)."""
+    """`pip install ARGUMENTS`; Stop with pip's last lines when it fails."""
     check_call(
-        [*pip, "install", "--no-input", "--no-compile", "--progress-bar", "off", *arguments],
+        [*pip, "install", "--no-input", "--progress-bar", "off", *arguments],
         "pip could not install what is needed",
         deadline_s=INSTALL_DEADLINE_S,
     )

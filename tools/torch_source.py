@@ -133,7 +133,7 @@ def install(pip: Sequence[str]) -> None:
     index = os.environ.get("TORCH_INDEX", "")
     if index:
         say(f"installing torch {VERSION} from {index}")
-        pip_install(pip, ["--no-deps", "--index-url", index, wanted])
+        pip_install(pip, ["--no-compile", "--no-deps", "--index-url", index, wanted])
     elif os.environ.get("TORCH", "").lower() not in ("yes", "1"):
         offer = ask_pip(pip, ["--no-index", wanted]) or ask_pip(pip, [wanted])
         if offer is None:
@@ -141,7 +141,8 @@ def install(pip: Sequence[str]) -> None:
         if not offer.is_small and not agreed(offer):
             raise Stop(f"torch is needed here and was not installed.\n{ways_out()}")
         say(f"installing {offer.file}")
-    pip_install(pip, [wanted])
+    # Compiling all of torch takes twice as long as installing it; the first import compiles what is used.
+    pip_install(pip, ["--no-compile", wanted])
 
 
 def agreed(offer: Offer) -> bool:

@@ -125,13 +125,16 @@ def test_a_big_download_is_refused_with_the_ways_out(installed: list[list[str]])
 def test_torch_yes_takes_it(installed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH", "yes")
     torch_source.install(["pip"])
-    assert installed == [[WANTED]]
+    assert installed == [["--no-compile", WANTED]]
 
 
 def test_torch_index_is_for_torch_alone(installed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_INDEX", "https://index.invalid/cpu")
     torch_source.install(["pip"])
-    assert installed == [["--no-deps", "--index-url", "https://index.invalid/cpu", WANTED], [WANTED]]
+    assert installed == [
+        ["--no-compile", "--no-deps", "--index-url", "https://index.invalid/cpu", WANTED],
+        ["--no-compile", WANTED],
+    ]
 
 
 def test_a_local_file_is_taken_before_the_network_is_asked(
@@ -145,7 +148,7 @@ def test_a_local_file_is_taken_before_the_network_is_asked(
 
     monkeypatch.setattr(torch_source, "ask_pip", ask)
     torch_source.install(["pip"])
-    assert (asked, installed) == ([["--no-index", WANTED]], [[WANTED]])
+    assert (asked, installed) == ([["--no-index", WANTED]], [["--no-compile", WANTED]])
 
 
 def test_no_torch_anywhere_is_said(installed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
