@@ -335,7 +335,7 @@ def run_tool(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
 
 def test_the_first_python_that_really_runs_is_chosen(pythons: Path) -> None:
     done = run_tool(pythons, "run", "-c", "two words")
-    assert json.loads(done.stdout) == ["python3.12", str(TREE / "tools" / "env.py"), "run", "-c", "two words"]
+    assert json.loads(done.stdout) == ["python3.12", "-B", str(TREE / "tools" / "env.py"), "run", "-c", "two words"]
 
 
 def test_a_named_python_that_does_not_run_is_an_error(pythons: Path) -> None:
