@@ -83,6 +83,16 @@ def test_a_failed_build_leaves_nothing_and_is_not_ready(tmp_path: Path) -> None:
     assert not environment.ready(tmp_path / "run")
 
 
+def test_an_environment_appears_by_one_rename_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_source: Path, _target: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        environment.build(tmp_path / "run", nothing)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_killed_build_is_not_taken_for_a_good_one_and_is_cleared(tmp_path: Path) -> None:
     code = (
         f"import os, signal, sys; sys.path.insert(0, {str(TREE / 'tools')!r})\n"
