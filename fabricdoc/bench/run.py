@@ -39,6 +39,7 @@ class Bench:
     budget_s: float | None = None
     launches: list[Launch] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    cut_short: str = ""
 
     @property
     def plan(self) -> Plan:
@@ -91,7 +92,7 @@ def run_bench(bench: Bench, contenders: Contenders) -> Run:
     reason = ""
     try:
         _measure(bench, contenders)
-        status = "complete"
+        status, reason = "complete", bench.cut_short
     except KeyboardInterrupt:
         status, reason = "interrupted", "stopped by the user; work so far is kept"
         raise
@@ -129,6 +130,7 @@ def _measure(bench: Bench, contenders: Contenders) -> None:
 def _blocks(bench: Bench) -> Iterator[int]:
     for block in range(1, bench.plan.blocks + 1):
         if bench.over_budget():
-            bench.progress("the time budget is spent: no further block")
+            bench.cut_short = f"the time budget of {bench.budget_s:.0f} s was spent after block {block - 1}"
+            bench.progress(f"{bench.cut_short}: no further block")
             return
         yield block

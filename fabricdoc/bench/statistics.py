@@ -60,7 +60,8 @@ def quantile(sorted_values: Sequence[float], q: float) -> float:
     if below == len(sorted_values) - 1:
         return sorted_values[-1]
     part = place - below
-    return sorted_values[below] * (1.0 - part) + sorted_values[below + 1] * part
+    lower, upper = sorted_values[below], sorted_values[below + 1]
+    return min(max(lower * (1.0 - part) + upper * part, lower), upper)  # rounding must not leave the neighbours
 
 
 def regularized_incomplete_beta(a: float, b: float, x: float) -> float:

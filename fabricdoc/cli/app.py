@@ -29,7 +29,12 @@ def _root(
 def build_app() -> typer.Typer:
     """The whole program as a typer application."""
     app = typer.Typer(
-        help=ABOUT, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        help=ABOUT,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=ABOUT)(_root)
     for module in (nodes, measure, preset, runs, demo):

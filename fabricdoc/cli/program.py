@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from fabricdoc.errors import ExitStatus, FabricdocError, UsageError
-
-KEPT = "stopped; what was measured so far is kept"
+from fabricdoc.errors import ExitStatus, FabricdocError, StoppedError, UsageError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,8 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(_program(arguments))
     except KeyboardInterrupt:
-        sys.stderr.write(f"\nfabricdoc: {KEPT}\n")
-        return ExitStatus.INTERRUPTED
+        return _report(StoppedError("stopped before anything was measured"), arguments)
     except BrokenPipeError:
         _silence_stdout()
         return ExitStatus.FIT
@@ -36,7 +33,7 @@ def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 def _program(arguments: list[str]) -> int:
     from typer import Exit
-    from typer._click.exceptions import ClickException
+    from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
     from fabricdoc.cli.app import build_app
 
@@ -44,8 +41,12 @@ def _program(arguments: list[str]) -> int:
         status = build_app()(args=arguments, prog_name="fabricdoc", standalone_mode=False)
     except Exit as done:
         return done.exit_code
+    except NoArgsIsHelpError as error:
+        sys.stdout.write(error.format_message() + "\n")
+        return ExitStatus.USAGE
     except ClickException as error:
-        command = " ".join(["fabricdoc", *([arguments[0]] if arguments and not arguments[0].startswith("-") else [])])
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "fabricdoc"
         raise UsageError(error.format_message(), fix=f"{command} --help", id="usage") from error
     return status if isinstance(status, int) else ExitStatus.FIT
 

@@ -6,14 +6,16 @@ is measured or judged here: the jobs do that.
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricdoc.demo.gpu import GpuShare, share_gpus
 from fabricdoc.demo.leave import Folder
-from fabricdoc.errors import FabricdocError, ToolError
+from fabricdoc.errors import InconclusiveError, ToolError
 from fabricdoc.export import render
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
@@ -43,17 +45,25 @@ class DemoRequest:
     objective: Objective = "mix"
     profile: str = "dense-small-tp2"
     both_nics: bool = True
+    python: str = ""
 
 
 def run_demo(request: DemoRequest, screen: Screen) -> int:
     """The whole job, printed step by step; the gate's exit status."""
     folder = Folder(request.folder)
+    _refuse_without_torch(request.python)
     with ExitStack() as stack:
         share = share_gpus(stack, 2) if request.gpu else GpuShare()
         screen.step("lab: two nodes, two rails, cabled crossed")
         lab = stack.enter_context(open_lab(LabSpec(rate_mbit=request.rate_mbit)))
         specs = [
-            NodeSpec(name=node.name, target=node.target, ports=node.ports, env=share.environment(index))
+            NodeSpec(
+                name=node.name,
+                target=node.target,
+                ports=node.ports,
+                env=share.environment(index),
+                python=request.python or "python3",
+            )
             for index, node in enumerate(lab.nodes)
         ]
         return _main_job(request, screen, folder, specs)
@@ -71,6 +81,16 @@ def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[
     screen.show(fabric, part="links")
     measured = _bench(request, screen, folder, specs, fabric)
     return _write_and_gate(screen, folder, specs, measured)
+
+
+def _refuse_without_torch(python: str) -> None:
+    """Before anything starts: the ranks need a torch, in this python unless another is named."""
+    if not python and find_spec("torch") is None:
+        raise ToolError(
+            f"the demo launches real ranks, and this python ({sys.executable}) has no torch",
+            fix="in a checkout: make demo; else: fabricdoc demo --python /path/to/a/python3/with/torch",
+            id="torch-missing",
+        )
 
 
 def _refuse_failed(fabric: Fabric) -> None:
@@ -107,7 +127,7 @@ def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measu
     preset = measured.recommended.preset
     if preset is None:
         reason = measured.recommended.verdict.reason
-        raise FabricdocError(f"no preset: {reason}", fix="run the demo again with more --blocks", id="inconclusive")
+        raise InconclusiveError(f"no preset: {reason}", fix="fabricdoc demo --blocks 6", id="inconclusive")
     screen.step("preset and export-env")
     folder.leave("preset.toml", preset_to_toml(preset))
     for node in preset.nodes:

@@ -17,10 +17,11 @@ class Line(Frozen):
 
 
 class NodePreset(Frozen):
-    """The variables of one node, in the order they are written."""
+    """The variables of one node, in the order they are written, and the python it was measured with."""
 
     name: str
     target: str
+    python: str = "python3"
     lines: tuple[Line, ...] = ()
 
 

@@ -150,10 +150,11 @@ class Launch(Frozen):
 
 
 class NodeContext(Frozen):
-    """What a node was when it was measured: the material of the fingerprint."""
+    """What a node was when it was measured: the material of the fingerprint. `python` is the one the ranks ran in."""
 
     name: str
     target: str
+    python: str = "python3"
     hostname: Fact[str]
     kernel: Fact[str]
     torch: Fact[str]

@@ -43,7 +43,7 @@ def next_command(document: Document) -> tuple[str, str] | None:
         run = cast("Run", document)
         return (f"fabricdoc recommend {shlex.quote(run.id)}", "judge what was measured") if run.launches else None
     if document.kind == "verdict" and cast("Verdict", document).conclusive:
-        return ("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
+        return ("fabricdoc export-env -o .", "write one env file per node")
     return None
 
 

@@ -21,7 +21,7 @@ def fingerprint(run: Run, fabric: Fabric | None) -> Fingerprint:
 
 
 def _node_print(node: NodeContext, run: Run, fabric: Fabric | None) -> NodePrint:
-    facts = node.model_dump(exclude={"target"})
+    facts = node.model_dump(exclude={"target", "python"})
     return NodePrint.model_validate(facts | {"ports": _ports(node.name, run, fabric)})
 
 

@@ -32,7 +32,8 @@ def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None) -> Preset:
         exercised=_exercised(run),
         not_exercised=_not_exercised(run),
         nodes=tuple(
-            NodePreset(name=node.name, target=node.target, lines=_lines(node, run, verdict)) for node in run.nodes
+            NodePreset(name=node.name, target=node.target, python=node.python, lines=_lines(node, run, verdict))
+            for node in run.nodes
         ),
         fingerprint=fingerprint(run, fabric),
     )

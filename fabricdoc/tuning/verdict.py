@@ -23,6 +23,8 @@ from fabricdoc.tuning.trade import beyond_of, trade_of
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
 from fabricdoc.tuning.wording import effect_text, interval_text
 
+NOISY = 0.5  # a smallest visible effect (ratio minus 1) above which the reader is told that noise hid the rest
+
 
 @dataclass(frozen=True)
 class _Round:
@@ -241,8 +243,9 @@ def _choice_reason(
     tried = sum(one.candidate.role == "candidate" for one in judged)
     if not tried:
         return "Keep base: there was no candidate beside it."
+    noisy = " The launches were too noisy to see less: measure again on idle nodes." if effect >= NOISY else ""
     return f"Keep base: none of {tried} candidate{'' if tried == 1 else 's'} was better" + (
-        f"; {effect_text(effect)} or more would have been called." if effect else "."
+        f"; {effect_text(effect)} or more would have been called.{noisy}" if effect else "."
     )
 
 

@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
     from fabricdoc.workflow.looking import look, look_once, with_cables
-    from fabricdoc.workflow.measuring import Measured, Prepared, Request, measure, opened_agents, prepare
+    from fabricdoc.workflow.measuring import (
+        Measured,
+        Prepared,
+        Request,
+        check_request,
+        measure,
+        opened_agents,
+        prepare,
+    )
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
     from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
 
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
     "looking": ("look", "look_once", "with_cables"),
-    "measuring": ("Measured", "Prepared", "Request", "measure", "opened_agents", "prepare"),
+    "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
     "words": ("read_duration", "read_objective", "read_size", "read_sizes"),
 }
@@ -31,6 +39,7 @@ __all__ = [
     "Recommended",
     "Request",
     "check_gate",
+    "check_request",
     "find_preset",
     "latest_preset",
     "look",

@@ -16,11 +16,11 @@ from fabricdoc.workflow.looking import look
 from fabricdoc.workflow.recommending import latest_preset
 
 
-def find_preset(wanted: str | None, store: Path | None) -> Preset:
-    """The preset meant by a file name, a run id, or nothing (the latest run's)."""
+def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
+    """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
     if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
         return latest_preset(None, wanted)
-    return latest_preset(RunStore.open(store), wanted)
+    return latest_preset(RunStore.open(store), wanted, progress)
 
 
 def this_hostname() -> str:
@@ -29,14 +29,21 @@ def this_hostname() -> str:
 
 
 def nodes_of(preset: Preset) -> tuple[NodeSpec, ...]:
-    """The preset's nodes by the targets they were measured at; their ports are those of the fingerprint."""
-    return parse_nodes([f"{node.name}={node.target}" for node in preset.nodes], Config())
+    """The preset's nodes by the targets and with the pythons they were measured at."""
+    specs = parse_nodes([f"{node.name}={node.target}" for node in preset.nodes], Config())
+    pythons = {node.name: node.python for node in preset.nodes}
+    return tuple(replace(spec, python=pythons[spec.name]) for spec in specs)
 
 
-def check_gate(preset: Preset, specs: Sequence[NodeSpec], progress: Callable[[str], None]) -> Gate:
-    """Scan the nodes (the preset's own unless others are named), prove the links again, and compare."""
+def check_gate(preset: Preset, specs: Sequence[NodeSpec], progress: Callable[[str], None], python: str = "") -> Gate:
+    """Scan the nodes (the preset's own unless others are named), prove the links again, and compare.
+
+    `python` replaces the python of every node.
+    """
     ports = {node.name: tuple(port.netdev for port in node.ports) for node in preset.fingerprint.nodes}
     nodes = [_with_ports(spec, ports.get(spec.name, ())) for spec in (specs or nodes_of(preset))]
+    if python:
+        nodes = [replace(spec, python=python) for spec in nodes]
     return judge_gate(preset, look(nodes, progress))
 
 

@@ -24,7 +24,7 @@ from fabricdoc.bench import (
     read_current,
     run_bench,
 )
-from fabricdoc.errors import InconclusiveError, NodeError, UsageError
+from fabricdoc.errors import InconclusiveError, NodeError, StoppedError, UsageError
 from fabricdoc.fabric import Rail, rails_of
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
@@ -89,6 +89,22 @@ def opened_agents(request: Request, fabric: Fabric, progress: Progress) -> Agent
     return Agents(request.specs)
 
 
+def check_request(request: Request) -> None:
+    """Refuse what can be refused before a node is looked at: backend, profile, candidates, env file."""
+    if request.backend not in ("auto", "nccl", "gloo"):
+        raise UsageError(f"unknown backend: {request.backend!r}", fix="choose one of auto, nccl, gloo")
+    load_profile(request.profile, request.presets)
+    if request.current is not None:
+        read_current(request.current)
+    if request.candidates and request.backend != "auto":
+        load_candidates(request.candidates, backend=choose_named(request.backend), extra_dirs=request.presets)
+
+
+def choose_named(backend: str) -> Backend:
+    """The backend of that very name."""
+    return "nccl" if backend == "nccl" else "gloo"
+
+
 def prepare(request: Request, fabric: Fabric, agents: Agents) -> Prepared:
     """Plan the run. Raises UsageError for one node, InconclusiveError without a common rail, NodeError."""
     _refuse_incomplete(request, fabric)
@@ -113,7 +129,7 @@ def prepare(request: Request, fabric: Fabric, agents: Agents) -> Prepared:
         objective=request.objective,
         unified_memory=[node.name for node in fabric.nodes if has_unified_memory(node)],
     )
-    run = Run(id=new_run_id(), plan=plan, nodes=_contexts(fabric, agents.hello), links=fabric.links)
+    run = Run(id=new_run_id(), plan=plan, nodes=_contexts(request.specs, fabric, agents.hello), links=fabric.links)
     return Prepared(run, profile, request.master or _master(rails, names[0]), (*notes, *_inherited(agents.hello)))
 
 
@@ -136,7 +152,13 @@ def measure(
         ranked = best_first(judge(so_far, prepared.profile, request.objective))
         return [name for name in ranked if name in eligible][:CONFIRMED]
 
-    run = run_bench(bench, contenders)
+    try:
+        run = run_bench(bench, contenders)
+    except KeyboardInterrupt as stop:
+        raise StoppedError(
+            f"stopped: {len(bench.launches)} launches of run {prepared.run.id} are kept",
+            fix=f"fabricdoc runs show {prepared.run.id}",
+        ) from stop
     store.save_document(run.id, "fabric", fabric.model_dump_json())
     return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets), prepared.notes)
 
@@ -212,16 +234,18 @@ def _master(rails: Sequence[Rail], first: str) -> str:
     return ip
 
 
-def _contexts(fabric: Fabric, hello: dict[str, dict[str, Any]]) -> tuple[NodeContext, ...]:
-    return tuple(_context(node, hello[node.name]) for node in fabric.nodes)
+def _contexts(specs: Sequence[NodeSpec], fabric: Fabric, hello: dict[str, dict[str, Any]]) -> tuple[NodeContext, ...]:
+    pythons = {spec.name: spec.python for spec in specs}
+    return tuple(_context(node, pythons[node.name], hello[node.name]) for node in fabric.nodes)
 
 
-def _context(node: Node, hello: dict[str, Any]) -> NodeContext:
+def _context(node: Node, python: str, hello: dict[str, Any]) -> NodeContext:
     gpus = () if isinstance(node.gpus, Unknown) else node.gpus
     nccl: Fact[str] = str(hello["nccl"]) if hello.get("nccl") else Unknown(unknown="this torch has no NCCL")
     return NodeContext(
         name=node.name,
         target=node.target,
+        python=python,
         hostname=node.host.hostname,
         kernel=node.host.kernel,
         torch=str(hello["torch"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +50,21 @@ def stored_run(store: RunStore, run_id: str | None) -> Run:
     return store.load(run_id)
 
 
-def latest_preset(store: RunStore | None, wanted: str | None) -> Preset:
-    """A preset by file, by run id, or the latest run's; UsageError when there is none."""
+def latest_preset(
+    store: RunStore | None, wanted: str | None, progress: Callable[[str], None] = lambda _: None
+) -> Preset:
+    """A preset by file, by run id, or the latest there is; UsageError when there is none.
+
+    Without `wanted`, runs that came to no preset (interrupted, inconclusive) are passed over, and that is told.
+    """
     if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
         return read_preset(Path(wanted))
     if store is None:
         raise UsageError(f"no preset file {wanted!r}", fix="name a preset file or a run's id", id="no-preset")
     run = store.load(wanted)
     text = store.load_document(run.id, "preset")
+    if text is None and wanted is None:
+        text = _earlier_preset(store, run.id, progress)
     if text is None:
         raise UsageError(
             f"run {run.id} has no preset: it is {run.status} and its verdict was not conclusive",
@@ -65,3 +72,12 @@ def latest_preset(store: RunStore | None, wanted: str | None) -> Preset:
             id="no-preset",
         )
     return Preset.model_validate_json(text)
+
+
+def _earlier_preset(store: RunStore, newest: str, progress: Callable[[str], None]) -> str | None:
+    for earlier in store.list_runs():
+        text = store.load_document(earlier.id, "preset")
+        if text is not None:
+            progress(f"run {newest} came to no preset; taking that of run {earlier.id} ({earlier.created})")
+            return text
+    return None

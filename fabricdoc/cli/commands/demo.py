@@ -13,7 +13,7 @@ from fabricdoc.cli.terminal import screen
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("demo")(demo)
+    app.command("demo", short_help="The whole job on two nodes in this machine.")(demo)
 
 
 def demo(
@@ -30,6 +30,7 @@ def demo(
     objective: Annotated[str, typer.Option("--objective", help="decode, prefill or mix.")] = "mix",
     profile: Annotated[str, typer.Option("--profile", help="The served model's traffic.")] = "dense-small-tp2",
     both_nics: Annotated[bool, typer.Option("--both-nics", help="With --gpu: one rail against both.")] = False,
+    python: Annotated[str, typer.Option("--python", help="A python with torch, for the ranks.")] = "",
     as_json: Json = False,
 ) -> int:
     """Run the whole job on two nodes inside this machine: scan, cables, bench, verdict, preset, export, gate."""
@@ -44,5 +45,6 @@ def demo(
         objective=read_objective(objective),
         profile=profile,
         both_nics=both_nics or not gpu,
+        python=python,
     )
     return run_demo(request, screen(as_json=as_json))

@@ -19,8 +19,8 @@ def build() -> typer.Typer:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command("up")(up)
-    group.command("down")(down)
+    group.command("up", short_help="Start a lab that stays.")(up)
+    group.command("down", short_help="Remove a lab, or all of them.")(down)
     group.command("list")(list_labs)
     return group
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,9 +36,9 @@ Candidates = Annotated[
 Current = Annotated[Path | None, typer.Option("--current", help="The env file you serve with today; judged too.")]
 BothNics = Annotated[bool, typer.Option("--both-nics", help="Weigh the first rail alone against all proven rails.")]
 Profile = Annotated[str, typer.Option("--profile", help="The served model's traffic: a profile's name or file.")]
-Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches; below 5 nothing can be concluded.")]
+Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches; at least 6 to call anything better.")]
 Budget = Annotated[str, typer.Option("--budget", help="Start no further block after this time (90s, 10m, 1h).")]
-Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes instead of the grid (8,20K,1M,42M).")]
+Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes beside the profile's own (8,20K,1M,42M).")]
 Backend = Annotated[str, typer.Option("--backend", help="auto, nccl or gloo.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the launch order (printed and stored).")]
 Master = Annotated[
@@ -47,8 +50,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and its 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command("bench")(bench)
-    app.command("recommend")(recommend)
+    app.command("bench", short_help="Measure candidates between nodes, and judge them.")(bench)
+    app.command("recommend", short_help="Judge a stored run again.")(recommend)
 
 
 def bench(
@@ -94,22 +97,37 @@ def bench(
     return _bench(request, store, dry_run, screen(as_json=as_json))
 
 
+def again(words: Sequence[str], *, blocks: int) -> str:
+    """The same command line without its limits, with enough blocks; ready to paste."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if not skip and word.split("=")[0] not in ("--blocks", "--budget"):
+            kept.append(word)
+        skip = word in ("--blocks", "--budget")
+    return shlex.join(["fabricdoc", *kept, "--blocks", str(blocks)])
+
+
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
     from fabricdoc.report import verdict_status
-    from fabricdoc.workflow import look, measure, opened_agents, prepare
+    from fabricdoc.workflow import check_request, look, measure, opened_agents, prepare
 
+    check_request(request)
     kept = None if dry_run else open_store(store, write=True)
     fabric = look(request.specs, out.progress)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
         out.plan(prepared.run.plan, prepared.notes)
         if kept is None:
-            out.document(prepared.run)
+            if out.as_json:
+                out.document(prepared.run)
             return 0
         measured = measure(request, fabric, agents, prepared, kept, out.progress)
-    out.document(measured.recommended.verdict)
-    out.next_command("fabricdoc export-env > nccl.env", "write the variables of this machine's node")
-    return verdict_status(measured.recommended.verdict)
+    verdict = measured.recommended.verdict
+    out.document(verdict)
+    if not verdict.conclusive:
+        out.next_command(again(sys.argv[1:], blocks=max(6, request.blocks)), "measure to the end")
+    return verdict_status(verdict)
 
 
 def recommend(

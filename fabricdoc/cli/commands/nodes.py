@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command("scan")(scan)
-    app.command("cables")(cables)
+    app.command("scan", short_help="Look at nodes; with two or more, prove the cables.")(scan)
+    app.command("cables", short_help="Prove which port meets which.")(cables)
 
 
 def scan(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
@@ -27,7 +27,12 @@ def scan(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Jso
 
 def cables(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
     """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports."""
-    return _look(resolve_nodes(nodes, ports, python), as_json, "links")
+    from fabricdoc.errors import UsageError
+
+    specs = resolve_nodes(nodes, ports, python)
+    if len(specs) < 2:
+        raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
+    return _look(specs, as_json, "links")
 
 
 def _look(specs: Sequence[NodeSpec], as_json: bool, part: Literal["all", "links"]) -> int:

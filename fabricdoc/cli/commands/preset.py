@@ -21,8 +21,8 @@ PresetOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command("export-env")(export_env)
-    app.command("gate")(gate)
+    app.command("export-env", short_help="Write a node's variables.")(export_env)
+    app.command("gate", short_help="May this job start here and now?")(gate)
 
 
 def export_env(
@@ -34,13 +34,15 @@ def export_env(
     as_json: Json = False,
 ) -> int:
     """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
-    from fabricdoc.export import choose_node, render, write_all
+    from fabricdoc.export import choose_node, format_named, render, write_all
     from fabricdoc.workflow import find_preset, this_hostname
 
     out = screen(as_json=as_json)
-    preset = find_preset(what, store)
+    format_named(fmt)
+    preset = find_preset(what, store, out.progress)
     if out_dir is not None:
-        out.written(write_all(preset, out_dir, fmt))
+        only = (choose_node(preset, node, this_hostname()),) if node else preset.nodes
+        out.written(write_all(preset.model_copy(update={"nodes": only}), out_dir, fmt))
         return 0
     again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
     chosen = choose_node(preset, node, this_hostname(), again)
@@ -60,8 +62,8 @@ def gate(
     from fabricdoc.workflow import check_gate, find_preset
 
     out = screen(as_json=as_json)
-    wanted = find_preset(preset, store)
+    wanted = find_preset(preset, store, out.progress)
     specs = resolve_nodes(nodes, (), python) if nodes else ()
-    answer = check_gate(wanted, specs, out.progress)
+    answer = check_gate(wanted, specs, out.progress, python)
     out.document(answer)
     return gate_status(answer)

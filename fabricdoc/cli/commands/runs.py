@@ -33,7 +33,9 @@ def show(run: RunArgument = None, store: Store = None, as_json: Json = False) ->
     return 0
 
 
-def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store = None) -> int:
-    """Remove a run and its samples from the store."""
-    open_store(store, write=True).remove(run)
+def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store = None, as_json: Json = False) -> int:
+    """Remove a run and its samples from the store, and list what is left."""
+    kept = open_store(store, write=True)
+    kept.remove(run)
+    screen(as_json=as_json).runs(kept.list_runs())
     return 0

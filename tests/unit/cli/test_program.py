@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.cli import main
+from fabricdoc.cli.commands.measure import again
 from fabricdoc.cli.options import split
 
 pytestmark = pytest.mark.unit
@@ -136,3 +137,36 @@ def test_an_unknown_host_is_named_and_exits_4() -> None:
 
 def test_split_takes_commas_and_repeats() -> None:
     assert split(["a,b", " c ", ",", ""]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("words", [[], ["lab"], ["runs"]])
+def test_a_bare_command_shows_its_help_as_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    out = capsys.readouterr().out
+    assert out.startswith("Usage: fabricdoc")
+    assert "\\n" not in out
+    assert "Commands:" in out
+
+
+def test_no_command_of_the_list_is_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["-h"])
+    commands = capsys.readouterr().out.split("Commands:")[1]
+    assert "..." not in commands
+
+
+@pytest.mark.parametrize("words", [["--backend", "mpi"], ["--profile", "nosuch"], ["--current", "absent.env"]])
+def test_what_can_be_refused_is_refused_before_a_node_is_looked_at(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "--nodes", "a=local,nosuchhost.invalid", *words]) == 2
+    assert words[1].removesuffix(".env") in capsys.readouterr().err
+
+
+def test_cables_need_two_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cables"]) == 2
+    assert "fabricdoc cables --nodes" in capsys.readouterr().err
+
+
+def test_the_line_to_paste_measures_to_the_end_without_the_old_limits() -> None:
+    words = ["bench", "--nodes", "a,b", "--blocks", "2", "--budget=1s", "--profile", "x y"]
+    assert again(words, blocks=6) == "fabricdoc bench --nodes a,b --profile 'x y' --blocks 6"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricdoc.demo import run
 from fabricdoc.demo.gpu import GpuShare
 from fabricdoc.demo.leave import Folder
 from fabricdoc.demo.mps_guard import children, environment
@@ -86,3 +87,13 @@ def test_a_daemon_that_refuses_is_one_line_of_reason(tmp_path: Path) -> None:
     out, _ = process.communicate(input="", timeout=20)
     assert out == "no GPU here\n"
     assert process.returncode == 1
+
+
+def test_without_torch_the_demo_says_so_before_it_starts_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "find_spec", lambda _: None)
+    with pytest.raises(ToolError) as caught:
+        run.run_demo(run.DemoRequest(folder=tmp_path), screen=None)  # type: ignore[arg-type]
+    assert caught.value.id == "torch-missing"
+    assert "make demo" in caught.value.fix

@@ -91,5 +91,5 @@ def test_after_a_run_and_a_verdict(samples: Any) -> None:
     assert run is not None
     assert verdict is not None
     assert run[0] == "fabricdoc recommend 20260101-000000-ab12"
-    assert verdict[0] == "fabricdoc export-env > nccl.env"
+    assert verdict[0] == "fabricdoc export-env -o ."
     assert next_command(samples.run().model_copy(update={"launches": ()})) is None

@@ -54,7 +54,7 @@ def test_results_on_stdout_everything_else_on_stderr(record: Any, samples: Any) 
     assert said.out.startswith("verdict    Use tree")
     assert "scan" not in said.out
     assert "fabricdoc export-env" not in said.out
-    for piece in ("▸ scan\n", "looking\n", "bounds", "a note", "  fabricdoc export-env > nccl.env\n"):
+    for piece in ("▸ scan\n", "looking\n", "bounds", "a note", "  fabricdoc export-env -o .\n"):
         assert piece in said.err
 
 
@@ -133,7 +133,7 @@ def test_an_error_is_one_line_and_what_to_do(record: Any) -> None:
 def test_a_command_is_suggested_once(record: Any, samples: Any) -> None:
     said = record()
     said.screen.document(samples.verdict())
-    said.screen.next_command("fabricdoc export-env > nccl.env", "write them")
+    said.screen.next_command("fabricdoc export-env -o .", "write them")
     assert said.err.count("export-env") == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from fabricdoc.model.preset import Fingerprint, NodePreset, NodePrint, PortPrint
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import preset_to_toml
 from fabricdoc.workflow import checking
+from fabricdoc.workflow.recommending import latest_preset
 
 pytestmark = pytest.mark.unit
 
@@ -59,3 +61,40 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_without_any_run_there_is_no_preset(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         checking.find_preset(None, tmp_path / "runs.sqlite")
+
+
+def test_every_node_keeps_the_python_it_was_measured_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = (NodePreset(name="alpha", target="netns:7", python="/opt/venv/bin/python3"),)
+    measured = preset().model_copy(update={"nodes": nodes})
+    assert [spec.python for spec in checking.nodes_of(measured)] == ["/opt/venv/bin/python3"]
+    seen: list[NodeSpec] = []
+    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
+    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
+    checking.check_gate(measured, (), lambda _: None, python="/usr/bin/python3")
+    assert [spec.python for spec in seen] == ["/usr/bin/python3"]
+
+
+class Runs:
+    """A store of three runs, newest first, of which the second has a preset."""
+
+    def load(self, wanted: str | None) -> SimpleNamespace:
+        return SimpleNamespace(id=wanted or "r3", status="interrupted")
+
+    def load_document(self, run: str, _kind: str) -> str | None:
+        return preset().model_dump_json() if run == "r2" else None
+
+    def list_runs(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(id=name, created="then") for name in ("r3", "r2", "r1")]
+
+
+def test_a_newer_run_without_a_preset_is_passed_over_and_told() -> None:
+    told: list[str] = []
+    assert latest_preset(Runs(), None, told.append).run == "r"  # type: ignore[arg-type]
+    assert "r3" in told[0]
+    assert "r2" in told[0]
+
+
+def test_a_named_run_without_a_preset_is_not_replaced_by_another() -> None:
+    with pytest.raises(UsageError) as caught:
+        latest_preset(Runs(), "r1")  # type: ignore[arg-type]
+    assert "r1" in caught.value.message
