@@ -12,10 +12,13 @@ from fabricdoc.model.run import Backend, Candidate, Estimate, Op, Plan, Rank, Sh
 
 KIB, MIB = 1024, 1024 * 1024
 GRID = (8, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 20 * KIB, 32 * KIB, 64 * KIB, MIB, 16 * MIB)
-CALLS = {"graph": 50, "eager": 100, "throughput": 20}
+CALLS = {  # a gloo call takes about ten times as long as one of NCCL, and its launches are for trying things
+    "gloo": {"graph": 50, "eager": 60, "throughput": 10},
+    "nccl": {"graph": 50, "eager": 100, "throughput": 20},
+}
 REPLAYS = 4
 WARMUP = 20
-BUDGET_BYTES = 256 * MIB
+BUDGET_BYTES = {"gloo": 64 * MIB, "nccl": 256 * MIB}
 LEAST_CALLS = 5
 THROUGHPUT_FROM = MIB
 SECONDS_TO_START = {"gloo": 0.8, "nccl": 1.2}  # fork, init, first connection: measured on the lab and on an H200
@@ -43,9 +46,9 @@ def merge_shapes(profile: Sequence[Shape], grid: Sequence[Shape]) -> tuple[Shape
     return tuple(chosen[key] for key in sorted(chosen))
 
 
-def calls_for(shape: Shape, view: View) -> int:
+def calls_for(backend: Backend, shape: Shape, view: View) -> int:
     """Calls of one shape in one view: cut so that calls x size stays within the byte budget, never under 5."""
-    return max(LEAST_CALLS, min(CALLS[view], BUDGET_BYTES // max(1, shape.size)))
+    return max(LEAST_CALLS, min(CALLS[backend][view], BUDGET_BYTES[backend] // max(1, shape.size)))
 
 
 def block_order(candidates: Sequence[Candidate], block: int, seed: int) -> tuple[Candidate, ...]:
@@ -59,7 +62,7 @@ def block_order(candidates: Sequence[Candidate], block: int, seed: int) -> tuple
 def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks: int, ranks_per_node: int) -> Estimate:
     """Launches of proof, search and one confirmation round, with seconds, bytes on a link and memory of a node."""
     launches = candidates + blocks * (candidates + 1) + blocks * 3
-    per_launch = sum(calls_for(shape, view) * shape.size for shape in shapes for view in _timed(backend, shape))
+    per_launch = sum(calls_for(backend, s, v) * s.size for s in shapes for v in _timed(backend, s))
     memory = ranks_per_node * (MEMORY_PER_RANK[backend] + 4 * max((shape.size for shape in shapes), default=0))
     seconds = launches * seconds_per_launch(backend, shapes)
     return Estimate(
@@ -69,16 +72,18 @@ def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks:
 
 def seconds_per_launch(backend: Backend, shapes: Sequence[Shape]) -> float:
     """What a launch takes on a slow fabric: its start, then every call at an assumed latency and bandwidth."""
-    calls = [(s.size, calls_for(s, v) * _repetitions(s, v)) for s in shapes for v in _timed(backend, s)]
+    calls = [
+        (s.size, calls_for(backend, s, v) * _repetitions(backend, s, v)) for s in shapes for v in _timed(backend, s)
+    ]
     sending = sum(count * (SECONDS_PER_CALL[backend] + size / BYTES_PER_SECOND[backend]) for size, count in calls)
     return SECONDS_TO_START[backend] + sending
 
 
-def _repetitions(shape: Shape, view: View) -> int:
+def _repetitions(backend: Backend, shape: Shape, view: View) -> int:
     """How often the series of a view is repeated; graph replays stay within the byte budget, as on the node."""
     if view != "graph":
         return REPETITIONS[view]
-    fit = BUDGET_BYTES // (max(1, shape.size) * calls_for(shape, view))
+    fit = BUDGET_BYTES[backend] // (max(1, shape.size) * calls_for(backend, shape, view))
     return max(1, min(REPETITIONS[view], fit))
 
 
@@ -123,10 +128,10 @@ def work_of(plan: Plan, *, proof: bool) -> dict[str, object]:
     return {
         "shapes": [{"op": s.op, "size": s.size, "dtype": s.dtype} for s in plan.shapes],
         "views": list(plan.views) if not proof else ["eager"],
-        "calls": CALLS,
+        "calls": CALLS[plan.backend],
         "replays": REPLAYS,
         "warmup": WARMUP if not proof else 1,
-        "budget_bytes": BUDGET_BYTES,
+        "budget_bytes": BUDGET_BYTES[plan.backend],
         "throughput_from": THROUGHPUT_FROM,
         "proof": proof,
     }

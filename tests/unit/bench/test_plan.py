@@ -45,11 +45,11 @@ def test_the_order_repeats_with_the_seed_and_differs_between_blocks() -> None:
     assert len({tuple(order) for order in names}) > 5
 
 
-@given(st.integers(1, 1 << 30), st.sampled_from(["graph", "eager", "throughput"]))
-def test_calls_stay_within_the_byte_budget_or_at_the_least(size: int, view: str) -> None:
-    calls = planning.calls_for(Shape(op="all_reduce", size=size), view)  # type: ignore[arg-type]
-    assert planning.LEAST_CALLS <= calls <= planning.CALLS[view]
-    assert calls == planning.LEAST_CALLS or calls * size <= planning.BUDGET_BYTES
+@given(st.sampled_from(["gloo", "nccl"]), st.integers(1, 1 << 30), st.sampled_from(["graph", "eager", "throughput"]))
+def test_calls_stay_within_the_byte_budget_or_at_the_least(backend: str, size: int, view: str) -> None:
+    calls = planning.calls_for(backend, Shape(op="all_reduce", size=size), view)  # type: ignore[arg-type]
+    assert planning.LEAST_CALLS <= calls <= planning.CALLS[backend][view]
+    assert calls == planning.LEAST_CALLS or calls * size <= planning.BUDGET_BYTES[backend]
 
 
 def test_profile_shapes_win_over_the_grid() -> None:
