@@ -24,7 +24,7 @@ def ended_by(sig: signal.Signals, phase: str, folder: Path) -> Command:
     os.kill(command.process.pid, sig)
     command.process.communicate(timeout=60)
     wait_until(lambda: not command.pids(), 15, f"processes {command.pids()} end")
-    assert namespaces_alive(namespaces) == set()
+    wait_until(lambda: not namespaces_alive(namespaces), 15, f"namespaces {namespaces} end")
     return command
 
 
