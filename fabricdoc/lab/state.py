@@ -25,9 +25,11 @@ MAX_STATE = 1 << 20
 LOCK_S = 5.0
 LOCK_POLL_S = 0.02
 
+_SET_HOME = "set HOME or XDG_STATE_HOME to a folder of your own, as in `export XDG_STATE_HOME=/var/tmp/$(id -u)`"
+
 
 def state_folder() -> Path:
-    """The folder (mode 0700, made if missing): under $XDG_RUNTIME_DIR, else under the XDG state folder.
+    """The folder (mode 0700, made if missing): under $XDG_RUNTIME_DIR, else the XDG state folder, else $HOME.
 
     A base that belongs to another user (sudo keeps variables on some systems) is passed over. Raises
     ToolError if the folder is not this user's alone.
@@ -39,7 +41,7 @@ def state_folder() -> Path:
     except OSError as error:
         raise ToolError(
             f"the lab's state folder {folder} can't be made: {error.strerror}",
-            fix="set XDG_STATE_HOME to a folder that you may write to",
+            fix=_SET_HOME,
             id="lab-state",
         ) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -59,7 +61,22 @@ def _base() -> Path:
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if state.is_absolute() and _is_own_folder(_nearest_existing(state)):
         return state
-    return Path(pwd.getpwuid(os.geteuid()).pw_dir, ".local", "state")
+    return _home() / ".local" / "state"
+
+
+def _home() -> Path:
+    """$HOME, else the home this user has in passwd; for root only a $HOME of its own (sudo may keep the caller's)."""
+    home = Path(os.environ.get("HOME", ""))
+    if home.is_absolute() and (os.geteuid() != 0 or _is_own_folder(_nearest_existing(home))):
+        return home
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        raise ToolError(
+            f"no place for the lab's state: user {os.geteuid()} has no HOME and is not in passwd",
+            fix=_SET_HOME,
+            id="lab-state",
+        ) from None
 
 
 def _is_own_folder(path: Path) -> bool:

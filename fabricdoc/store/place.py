@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricdoc.errors import StoreError
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -37,14 +39,31 @@ def sudo_owner(environ: Mapping[str, str] | None = None, euid: int | None = None
 
 
 def default_path(environ: Mapping[str, str] | None = None) -> Path:
-    """`$XDG_STATE_HOME/fabricdoc/runs.sqlite`, else under ~/.local/state (under sudo: the calling user's home)."""
+    """`$XDG_STATE_HOME/fabricdoc/runs.sqlite`, else under ~/.local/state (under sudo: the calling user's home).
+
+    Raises StoreError for a user without any home.
+    """
     environ = os.environ if environ is None else environ
     state = environ.get("XDG_STATE_HOME", "")
     if state.startswith("/"):  # the specification says to ignore a relative one
         return Path(state) / "fabricdoc" / "runs.sqlite"
     owner = sudo_owner(environ)
-    home = owner.home if owner else Path.home()
+    home = owner.home if owner else _home(environ)
     return home / ".local" / "state" / "fabricdoc" / "runs.sqlite"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    """$HOME, else the home this user has in passwd."""
+    home = environ.get("HOME", "")
+    if home.startswith("/"):
+        return Path(home)
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        raise StoreError(
+            f"no place for the run store: user {os.geteuid()} has no HOME and is not in passwd",
+            fix="name a file with --store, or set HOME or XDG_STATE_HOME",
+        ) from None
 
 
 def make_folder(folder: Path) -> None:

@@ -58,8 +58,11 @@ def config_home() -> Path:
         try:
             return Path(pwd.getpwnam(caller).pw_dir) / ".config"
         except KeyError:
-            return Path("~/.config").expanduser()
-    return Path("~/.config").expanduser()
+            pass
+    try:
+        return Path("~/.config").expanduser()
+    except RuntimeError:  # a user without HOME who is not in passwd has no folder of its own
+        return Path("/etc/xdg")
 
 
 def _read(path: Path) -> Config:

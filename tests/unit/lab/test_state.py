@@ -77,12 +77,49 @@ def test_bases_of_another_user_are_passed_over_for_the_home_of_this_one(
     entry = pwd.struct_passwd(("root", "x", other, other, "", str(home), "/bin/sh"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setattr("os.geteuid", lambda: other)
     monkeypatch.setattr("pwd.getpwuid", lambda uid: entry)
     with pytest.raises(ToolError, match="not a folder of your own"):
         state_folder()
     assert (home / ".local" / "state" / "fabricdoc" / "lab").is_dir()
     assert not (tmp_path / "fabricdoc").exists()
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither XDG variable, nor HOME."""
+    for name in ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_home_beats_passwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`nobody` has the home /nonexistent in passwd; the HOME it was given is what counts."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: pytest.fail("passwd was asked"))
+    assert state_folder() == tmp_path / ".local" / "state" / "fabricdoc" / "lab"
+
+
+@pytest.mark.usefixtures("homeless")
+def test_root_passes_over_a_home_that_is_anothers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sudo` that keeps HOME: root's state must not lie where its caller can exchange it."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    theirs.mkdir()
+    if os.geteuid() == 0:
+        os.chown(theirs, 65534, 65534)
+    monkeypatch.setenv("HOME", str(theirs))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: pwd.struct_passwd(("r", "x", uid, 0, "", str(ours), "/bin/sh")))
+    assert state_module._base() == ours / ".local" / "state"
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_any_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 3999999999)
+    with pytest.raises(ToolError, match="user 3999999999 has no HOME") as caught:
+        state_folder()
+    assert (caught.value.id, "XDG_STATE_HOME" in caught.value.fix) == ("lab-state", True)
 
 
 def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricdoc.errors import StoreError
 from fabricdoc.store import RunStore, default_path
 from fabricdoc.store import place as subject
 
@@ -21,9 +22,17 @@ def test_default_path_follows_xdg() -> None:
     assert default_path({"XDG_STATE_HOME": "/var/tmp/state"}) == Path("/var/tmp/state/fabricdoc/runs.sqlite")
 
 
-def test_a_relative_xdg_folder_is_ignored_as_the_specification_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert default_path({"XDG_STATE_HOME": "state"}) == Path("/home/somebody/.local/state/fabricdoc/runs.sqlite")
+def test_a_relative_xdg_folder_is_ignored_as_the_specification_says() -> None:
+    environ = {"XDG_STATE_HOME": "state", "HOME": "/home/somebody"}
+    assert default_path(environ) == Path("/home/somebody/.local/state/fabricdoc/runs.sqlite")
+
+
+def test_a_home_is_needed_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 3999999999)
+    assert default_path({"HOME": "/given"}) == Path("/given/.local/state/fabricdoc/runs.sqlite")
+    with pytest.raises(StoreError, match="user 3999999999 has no HOME") as caught:
+        default_path({})
+    assert "--store" in caught.value.fix
 
 
 def test_under_sudo_the_owner_is_the_caller() -> None:

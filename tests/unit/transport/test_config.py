@@ -155,3 +155,11 @@ def test_the_line_of_a_key() -> None:
     assert line_of(GOOD, 1, "python") == 13
     assert line_of(GOOD, None, "config") == 3
     assert line_of("node = [{name = 'a'}]", 3, "zzz") == 1
+
+
+def test_a_user_without_any_home_has_no_configuration_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's bare user id: neither HOME nor passwd; that is no reason for a traceback."""
+    for name in ("XDG_CONFIG_HOME", "HOME", "SUDO_USER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 3999999999)
+    assert config_home() == Path("/etc/xdg")
