@@ -61,7 +61,7 @@ def _no_uverbs(node: Node, evidence: tuple[Evidence, ...], severity: Severity) -
         subject=node.name,
         evidence=evidence,
         cause="The kernel has HCAs, but no uverbs device file was made: programs can't reach them and NCCL uses TCP.",
-        fix=(f"on {node.name}: modprobe ib_uverbs, and install rdma-core so that it is loaded at boot",),
+        fix=(f"on {node.name}:", "sudo modprobe ib_uverbs", "and install rdma-core so that it is loaded at boot"),
     )
 
 

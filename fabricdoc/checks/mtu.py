@@ -56,11 +56,21 @@ def _finding(network: str, members: list[Member]) -> Finding:
         "TCP and most NCCL versions settle on the smaller size (NCCL 2.20 did not); large datagrams and pinned RDMA "
         "sizes do not, and stall while small pings pass.",
         fix=(
-            *(f"on {m.node.name}: ip link set dev {shlex.quote(m.netdev.name)} mtu {largest}" for m in smaller),
+            *_commands(smaller, largest),
             f"make it permanent where the interfaces are configured (netplan: mtu: {largest}), and let a switch in "
             f"between pass frames of that size",
         ),
     )
+
+
+def _commands(smaller: list[Member], mtu: int) -> list[str]:
+    """The lines that raise the MTU, under one heading per node: a line alone can be pasted."""
+    lines: list[str] = []
+    for one in sorted(smaller, key=lambda member: member.node.name):
+        heading = f"on {one.node.name}:"
+        command = shlex.join(["sudo", "ip", "link", "set", "dev", one.netdev.name, "mtu", str(mtu)])
+        lines += [command] if heading in lines else [heading, command]
+    return lines
 
 
 def _text(member: Member) -> str:

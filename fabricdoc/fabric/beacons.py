@@ -14,12 +14,14 @@ from typing import Any
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.cabling import Heard, Hearing, rdma_netdevs
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Node
+from fabricdoc.model.fabric import Netdev, Node
 from fabricdoc.transport import Channels, NodeSpec, open_channels
 
 FRAMES = 3
 ROUNDS = 2
 STEP_DEADLINE_S = 10.0
+# the kernel's kinds of interface that lead to no other machine by a cable of their own
+SOFTWARE = frozenset({"bridge", "dummy", "tun", "vxlan", "wireguard", "ipvlan", "macvlan", "ifb", "vrf"})
 
 
 def candidate_ports(spec: NodeSpec, node: Node) -> tuple[str, ...]:
@@ -28,6 +30,22 @@ def candidate_ports(spec: NodeSpec, node: Node) -> tuple[str, ...]:
         return rdma_netdevs(node)
     names = [] if isinstance(node.netdevs, Unknown) else [netdev.name for netdev in node.netdevs]
     return tuple(name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in spec.ports))
+
+
+def usable_ports(node: Node) -> tuple[str, ...]:
+    """Ports worth listing with --ports: with carrier, no loopback, no software interface, not part of a bridge."""
+    netdevs = () if isinstance(node.netdevs, Unknown) else node.netdevs
+    return tuple(sorted(one.name for one in netdevs if one.carrier is True and _is_port(one)))
+
+
+def all_ports(node: Node) -> tuple[str, ...]:
+    """Every port that --ports could name on this node, whatever its state."""
+    netdevs = () if isinstance(node.netdevs, Unknown) else node.netdevs
+    return tuple(sorted(one.name for one in netdevs if _is_port(one)))
+
+
+def _is_port(netdev: Netdev) -> bool:
+    return netdev.name != "lo" and netdev.master is None and netdev.kind not in SOFTWARE
 
 
 def exchange(specs: Sequence[NodeSpec], ports: Mapping[str, Sequence[str]]) -> Heard:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.beacons import candidate_ports, exchange
-from fabricdoc.fabric.cabling import Heard, links_from
+from fabricdoc.fabric.cabling import Heard, PortKey, links_from
+from fabricdoc.fabric.listing import no_candidates, unmatched
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Link
+from fabricdoc.model.fabric import Fabric, Link, Node
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.transport import NodeSpec
 
@@ -21,19 +23,23 @@ def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[st
     scanned = {node.name: node for node in fabric.nodes}
     present = [spec for spec in specs if spec.name in scanned]
     if len(present) < 2:
-        return fabric.model_copy(
-            update={"links": Unknown(unknown="cables join at least two nodes: name them with --nodes")}
-        )
+        read = f"{len(present)} of {len(specs)} could be read"
+        named = "name them with --nodes" if len(specs) < 2 else read
+        return _without_links(fabric, f"cables join at least two nodes: {named}")
     ports = {spec.name: candidate_ports(spec, scanned[spec.name]) for spec in present}
     if not any(ports.values()):
-        reason = "no RDMA-backed port on any node and none listed: name the ports with --ports"
-        return fabric.model_copy(update={"links": Unknown(unknown=reason)})
+        return _without_links(fabric, no_candidates(present, fabric.nodes))
+    fabric = fabric.model_copy(update={"findings": (*fabric.findings, *unmatched(present, fabric.nodes))})
     progress(f"beacons on {sum(map(len, ports.values()))} ports")
     try:
         heard = exchange(present, ports)
     except NodeError as error:
-        return fabric.model_copy(update={"links": Unknown(unknown=error.message)})
+        return _without_links(fabric, error.message)
     return _with_links(fabric, heard)
+
+
+def _without_links(fabric: Fabric, reason: str) -> Fabric:
+    return fabric.model_copy(update={"links": Unknown(unknown=reason)})
 
 
 def _with_links(fabric: Fabric, heard: Heard) -> Fabric:
@@ -43,7 +49,7 @@ def _with_links(fabric: Fabric, heard: Heard) -> Fabric:
         text = f"beacons need CAP_NET_RAW on the nodes: {reason}"
         return fabric.model_copy(update={"links": Unknown(unknown=text), "findings": findings})
     links = links_from(heard, fabric.nodes)
-    findings += (*_one_way(links), *_silent(links, heard), *_strays(heard))
+    findings += (*_one_way(links), *_silent(links, heard, fabric.nodes), *_strays(heard))
     return fabric.model_copy(update={"links": links, "findings": findings})
 
 
@@ -81,18 +87,51 @@ def _one_way(links: Sequence[Link]) -> tuple[Finding, ...]:
     )
 
 
-def _silent(links: Sequence[Link], heard: Heard) -> tuple[Finding, ...]:
+def _silent(links: Sequence[Link], heard: Heard, nodes: Sequence[Node]) -> tuple[Finding, ...]:
+    """Ports that met nobody: those that are down first of all say so."""
     linked = {(end.node, end.netdev) for link in links for end in (link.a, link.b)}
+    down = down_ports(nodes)
     return tuple(
-        Finding(
-            id="port-without-peer",
-            severity="warning",
-            subject=f"{node}/{netdev}",
-            evidence=(Evidence(file=node, text=f"{netdev}: no beacon heard, none of its own heard elsewhere"),),
-            cause="Nothing named here is at the other end: no cable, a cable elsewhere, or a switch that drops.",
-            fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
-        )
+        _down(node, netdev) if (node, netdev) in down else _unheard(node, netdev)
         for node, netdev in sorted(set(heard.macs) - linked)
+    )
+
+
+def down_ports(nodes: Sequence[Node]) -> set[PortKey]:
+    """Ports known to be down: without carrier, or set down (then some drivers refuse to tell the carrier)."""
+    return {
+        (node.name, netdev.name)
+        for node in nodes
+        for netdev in (() if isinstance(node.netdevs, Unknown) else node.netdevs)
+        if netdev.carrier is False or (isinstance(netdev.carrier, Unknown) and netdev.operstate == "down")
+    }
+
+
+def _down(node: str, netdev: str) -> Finding:
+    return Finding(
+        id="port-without-peer",
+        severity="warning",
+        subject=f"{node}/{netdev}",
+        evidence=(Evidence(file=node, text=f"{netdev} is down; no beacon heard, none of its own heard elsewhere"),),
+        cause=f"{netdev} on {node} is down: it is set down, or no signal reaches it (no cable, or the port at its "
+        "other end is down).",
+        fix=(
+            f"on {node}:",
+            shlex.join(["sudo", "ip", "link", "set", "dev", netdev, "up"]),
+            "if it stays down, look at its cable and at the port at the other end",
+        ),
+    )
+
+
+def _unheard(node: str, netdev: str) -> Finding:
+    return Finding(
+        id="port-without-peer",
+        severity="warning",
+        subject=f"{node}/{netdev}",
+        evidence=(Evidence(file=node, text=f"{netdev}: no beacon heard, none of its own heard elsewhere"),),
+        cause=f"{netdev} on {node} is up, but nothing named here is at its other end: a cable elsewhere, or a switch "
+        "that drops.",
+        fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
     )
 
 

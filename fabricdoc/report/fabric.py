@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Literal
 
 from fabricdoc.errors import ExitStatus
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link
-from fabricdoc.report.cells import BAD, BOLD, WARN, Column, Name, Words, line, table
+from fabricdoc.report.cells import BAD, BOLD, WARN, Column, Command, Name, Words, indent, line, table
 from fabricdoc.report.findings import finding_counts, render_findings
 from fabricdoc.report.nodes import render_failed, render_node
 from fabricdoc.report.text import counted
@@ -46,12 +47,21 @@ def fabric_status(fabric: Fabric) -> ExitStatus:
 
 def render_links(fabric: Fabric) -> list[RenderableType]:
     """`alpha/p0  <->  beta/p1  cable, proven by beacons 3+3`, one line per link."""
+    if fabric.links == NOT_ASKED:
+        return [line(("links ", BOLD), "not looked for: cables need at least two nodes, name them with --nodes")]
     if isinstance(fabric.links, Unknown):
-        return [line(("links ", BOLD), (f"unknown: {fabric.links.unknown}", WARN))]
+        reason, paste = _to_paste(fabric.links.unknown)
+        return [line(("links ", BOLD), (f"unknown: {reason}", WARN)), *([indent(Command(paste))] if paste else [])]
     if not fabric.links:
         return [line(("links ", BOLD), ("none: no port heard a port of another node", WARN))]
     columns = [Column("link", flex=True), Column(""), Column("", flex=True), Column("proof")]
     return [table(columns, [_link_row(link) for link in fabric.links], by=0)]
+
+
+def _to_paste(reason: str) -> tuple[str, str]:
+    """A reason and the words to paste that end it in backticks, which get a line of their own."""
+    match = re.fullmatch(r"(.*\S)\s*`([^`]+)`", reason)
+    return (match[1], match[2]) if match else (reason, "")
 
 
 def _link_row(link: Link) -> list[Words | RenderableType]:
@@ -71,7 +81,10 @@ def _headline(fabric: Fabric) -> list[Words]:
         words += [", ", (f"{len(fabric.failed)} could not be read", BAD)]
     if not isinstance(fabric.links, Unknown) and fabric.links:
         words += [f", {counted(len(fabric.links), 'link')} proven"]
-    return [*words, ", ", *finding_counts(fabric.findings)] if not fabric.failed or fabric.findings else words
+    if fabric.failed and not fabric.findings:
+        return words
+    unproven = _links_were_asked(fabric) and isinstance(fabric.links, Unknown)
+    return [*words, ", ", *finding_counts(fabric.findings, unproven=unproven)]
 
 
 def _links_were_asked(fabric: Fabric) -> bool:

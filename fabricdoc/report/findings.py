@@ -32,13 +32,18 @@ def render_findings(findings: Sequence[Finding]) -> list[RenderableType]:
     return [part for finding in ranked for part in _finding(finding)]
 
 
-def finding_counts(findings: Sequence[Finding]) -> list[Words]:
-    """`1 error, 2 warnings` as words with their colours; `nothing wrong` when there is neither."""
+def finding_counts(findings: Sequence[Finding], *, unproven: bool = False) -> list[Words]:
+    """`1 error, 2 warnings` as words with their colours; `nothing wrong` when there is neither.
+
+    `unproven`: links were looked for and not proven, which nobody may take for a clean bill.
+    """
     counts = Counter(finding.severity for finding in findings)
     words: list[Words] = [(counted(counts[key], key), STYLES[key]) for key in ("error", "warning") if counts[key]]
-    if not words:
+    if not words and not unproven:
         return [("nothing wrong", "green")]
-    return words if len(words) == 1 else [words[0], ", ", words[1]]
+    words = words or ["nothing wrong seen"]
+    told = [*words, ("links not proven", WARN)] if unproven else words
+    return [piece for word in told for piece in (", ", word)][1:]
 
 
 def is_command(fix: str) -> bool:

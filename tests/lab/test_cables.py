@@ -9,6 +9,7 @@ from fabricdoc.lab import Lab, LabSpec, open_lab
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.transport import NodeSpec
+from tests.lab.conftest import Inside
 
 pytestmark = pytest.mark.lab
 
@@ -53,4 +54,26 @@ def test_only_listed_ports_send_and_a_silent_one_is_named(lab: Lab) -> None:
 def test_a_port_pattern_that_matches_nothing_sends_nothing(lab: Lab) -> None:
     links = mapped(lab, ("eth*",)).links
     assert isinstance(links, Unknown)
-    assert "--ports" in links.unknown
+    assert links.unknown == "eth* matches no port; alpha and beta have enp1s0f0np0, enp1s0f1np1"
+
+
+def test_without_ports_the_option_to_paste_works(lab: Lab) -> None:
+    specs = [NodeSpec(name=n.name, target=n.target) for n in lab.nodes]
+    links = map_cables(specs, scan(specs, deadline_s=10)).links
+    assert isinstance(links, Unknown)
+    assert links.unknown.endswith("`--ports enp1s0f0np0,enp1s0f1np1`")
+    assert len(pairs(mapped(lab, ("enp1s0f0np0", "enp1s0f1np1")))) == 2
+
+
+def test_a_port_set_down_is_said_to_be_down(lab: Lab, inside: Inside) -> None:
+    code = (
+        "import sys, pyroute2; ip = pyroute2.IPRoute();"
+        "ip.link('set', index=ip.link_lookup(ifname='enp1s0f0np0')[0], state=sys.argv[1])"
+    )
+    assert inside(lab.nodes[0].pid, code, "down").returncode == 0
+    try:
+        found = {one.subject: one for one in mapped(lab).findings}["alpha/enp1s0f0np0"]
+    finally:
+        assert inside(lab.nodes[0].pid, code, "up").returncode == 0
+    assert found.cause.startswith("enp1s0f0np0 on alpha is down: ")
+    assert found.fix[:2] == ("on alpha:", "sudo ip link set dev enp1s0f0np0 up")

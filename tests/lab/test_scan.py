@@ -78,7 +78,7 @@ def test_a_smaller_mtu_on_one_end_is_found(inside: Any) -> None:
         assert ended.returncode == 0, ended.stderr
         (found,) = [one for one in scanned(lab).findings if one.severity != "info"]
     assert (found.id, found.subject) == ("mtu-mismatch", "10.77.1.0/24")
-    assert found.fix[0] == "on beta: ip link set dev enp1s0f0np0 mtu 9000"
+    assert found.fix[:2] == ("on beta:", "sudo ip link set dev enp1s0f0np0 mtu 9000")
 
 
 def test_one_node_under_two_names_is_found(lab: Lab) -> None:

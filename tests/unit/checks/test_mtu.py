@@ -27,7 +27,7 @@ def test_a_difference_names_every_end_and_the_fix_for_the_smaller() -> None:
         ("alpha", "p0 10.77.0.1/24 mtu 9000"),
         ("beta", "p1 10.77.0.2/24 mtu 1500"),
     ]
-    assert found.fix[0] == "on beta: ip link set dev p1 mtu 9000"
+    assert found.fix[:2] == ("on beta:", "sudo ip link set dev p1 mtu 9000")
     assert not any("alpha" in line for line in found.fix)
 
 
@@ -69,4 +69,4 @@ def test_link_local_addresses_prove_no_common_subnet() -> None:
 
 def test_a_hostile_interface_name_is_quoted_in_the_fix() -> None:
     (found,) = check_mtu(pair(netdev("p0", ip="10.77.0.1"), netdev("a;reboot", ip="10.77.0.2", mtu=1500)))
-    assert found.fix[0] == "on beta: ip link set dev 'a;reboot' mtu 9000"
+    assert found.fix[:2] == ("on beta:", "sudo ip link set dev 'a;reboot' mtu 9000")

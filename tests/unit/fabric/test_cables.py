@@ -48,3 +48,24 @@ def test_one_way_silent_and_stray_become_findings() -> None:
 def test_a_proven_pair_has_no_findings() -> None:
     heard = Heard(hearings=[Hearing(B1, A0, 3), Hearing(A0, B1, 3)], macs={A0: "m", B1: "m"})
     assert cables._with_links(crossed_pair(), heard).findings == ()
+
+
+def test_a_port_that_is_down_is_said_to_be_down_with_the_command() -> None:
+    nodes = (node("alpha", netdevs=[netdev("p0", up=False)]), node("beta", netdevs=[netdev("p1")]))
+    fabric = crossed_pair().model_copy(update={"nodes": nodes})
+    dark, silent = cables._with_links(fabric, Heard(macs={A0: "m", B1: "m"})).findings
+    assert dark.cause.startswith("p0 on alpha is down: it is set down, or no signal reaches it")
+    assert dark.fix[:2] == ("on alpha:", "sudo ip link set dev p0 up")
+    assert silent.cause.startswith("p1 on beta is up, but nothing named here is at its other end")
+
+
+def test_a_carrier_that_is_not_told_of_a_port_set_down_is_down() -> None:
+    refused = netdev("p0").model_copy(update={"carrier": Unknown(unknown="Invalid argument"), "operstate": "down"})
+    assert cables.down_ports([node("alpha", netdevs=[refused, netdev("p1")])]) == {A0}
+
+
+def test_one_of_two_nodes_that_failed_is_not_called_unnamed() -> None:
+    fabric = crossed_pair().model_copy(update={"nodes": crossed_pair().nodes[:1]})
+    links = cables.map_cables([NodeSpec("alpha", "local"), NodeSpec("beta", "local")], fabric).links
+    assert isinstance(links, Unknown)
+    assert links.unknown == "cables join at least two nodes: 1 of 2 could be read"

@@ -8,7 +8,7 @@ import pytest
 
 from fabricdoc.errors import ExitStatus
 from fabricdoc.model.documents import Unknown
-from fabricdoc.report.fabric import fabric_status, render_fabric
+from fabricdoc.report.fabric import fabric_status, render_fabric, render_links
 
 pytestmark = pytest.mark.unit
 
@@ -41,7 +41,8 @@ def test_no_links_and_unknown_links(samples: Any, shown: Any) -> None:
     assert "links none: no port heard a port of another node" in shown(render_fabric(none))
     bare = samples.fabric().model_copy(update={"links": Unknown(unknown="not asked")})
     assert "links" not in shown(render_fabric(bare)).replace("links proven", "")
-    assert "links unknown: not asked" in shown(render_fabric(bare, "links"))
+    assert "links not looked for: cables need at least two nodes" in shown(render_fabric(bare, "links"))
+    assert "unknown" not in shown(render_links(bare))
     unknown = samples.fabric().model_copy(update={"links": Unknown(unknown="needs CAP_NET_RAW")})
     assert "links unknown: needs CAP_NET_RAW" in shown(render_fabric(unknown))
 
@@ -71,3 +72,16 @@ def test_status(samples: Any) -> None:
     blind = warned.model_copy(update={"links": Unknown(unknown="x")})
     assert fabric_status(blind) is ExitStatus.INCONCLUSIVE
     assert fabric_status(blind.model_copy(update={"nodes": blind.nodes[:1]})) is ExitStatus.FIT
+
+
+def test_unproven_links_are_no_clean_bill(samples: Any, shown: Any) -> None:
+    fabric = samples.fabric().model_copy(update={"failed": (), "findings": ()})
+    assert shown(render_fabric(fabric)).startswith("2 nodes, 2 links proven, nothing wrong\n")
+    blind = fabric.model_copy(update={"links": Unknown(unknown="none listed; name the ports: `--ports p0,p1`")})
+    text = shown(render_fabric(blind))
+    assert text.startswith("2 nodes, nothing wrong seen, links not proven\n")
+    assert "links unknown: none listed; name the ports:\n  --ports p0,p1\n" in text
+    warned = blind.model_copy(update={"findings": samples.findings[:1]})
+    assert ", links not proven\n" in shown(render_fabric(warned))
+    unasked = fabric.model_copy(update={"links": Unknown(unknown="not asked")})
+    assert shown(render_fabric(unasked)).startswith("2 nodes, nothing wrong\n")
