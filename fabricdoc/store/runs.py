@@ -24,6 +24,8 @@ from fabricdoc.store.lock import WriterLock, lock_path, writer_lives
 from fabricdoc.store.packing import SampleKey
 from fabricdoc.store.place import default_path
 
+# how alike (difflib's ratio) a wrong id must be to a stored one to be a slip of it: ids of one day share half of it
+LIKE = 0.75
 KILLED_REASON = "the bench was killed; work so far is kept"
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -240,11 +242,10 @@ class RunStore:
         matches = [wanted] if wanted in ids else [run_id for run_id in ids if wanted and run_id.startswith(wanted)]
         if len(matches) == 1:
             return matches[0]
-        near = matches or get_close_matches(wanted, ids, n=3, cutoff=0.5) or ids[-3:]
+        near = matches or _nearest(wanted, ids)
         problem = "names more than one run" if matches else "names no run"
-        raise InputError(
-            f"{wanted!r} {problem} in {self.path}", fix=f"did you mean {', '.join(near[:5])}? See: fabricdoc runs list"
-        )
+        meant = f"did you mean {', '.join(near[:5])}? See: " if near else "see which there are: "
+        raise InputError(f"{wanted!r} {problem} in {self.path}", fix=f"{meant}fabricdoc runs list")
 
     def _set_status(self, run_id: str, status: str, reason: str) -> None:
         with database.told(self.path), database.transaction(self._connection):
@@ -264,6 +265,12 @@ class RunStore:
 
     def _let_go(self, run_id: str) -> None:
         self._locks.pop(run_id).release()
+
+
+def _nearest(wanted: str, ids: Sequence[str]) -> list[str]:
+    """Up to three ids that `wanted` may have meant: it is a part of them, or a slip of one of them."""
+    holding = [run_id for run_id in ids if len(wanted) > 2 and wanted in run_id]
+    return holding[-3:] or get_close_matches(wanted, ids, n=3, cutoff=LIKE)
 
 
 def _choice(verdict: str | None) -> str | None:

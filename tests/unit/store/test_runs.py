@@ -266,13 +266,26 @@ def test_a_unique_beginning_of_an_id_will_do(path: Path, run_of) -> None:
         assert "20261129-aa, 20261129-ab" in caught.value.fix
 
 
-@pytest.mark.parametrize("wanted", ["run-11", "", "%", "' OR 1=1 --"])
-def test_an_unknown_run_names_the_nearest(path: Path, run_of, wanted: str) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("20261129-160502-fa1b", "20261129-160502-fa1a"),
+        ("fa1a", "20261129-160502-fa1a"),
+        ("nosuch", ""),
+        ("20260401-093011-77c0", ""),
+        ("", ""),
+        ("%", ""),
+        ("' OR 1=1 --", ""),
+    ],
+)
+def test_an_unknown_run_names_only_one_that_is_near(path: Path, run_of, wanted: str, meant: str) -> None:
     with RunStore.open(path, write=True) as store:
-        store.begin(run_of())
+        for name in ("20261129-160502-fa1a", "20261130-081744-9c3e"):
+            store.begin(run_of(name))
         with pytest.raises(InputError, match="names no run in") as caught:
             store.load(wanted)
-    assert "run-1" in caught.value.fix
+    told = f"did you mean {meant}? See: " if meant else "see which there are: "
+    assert caught.value.fix == f"{told}fabricdoc runs list"
 
 
 def test_a_store_that_does_not_exist_reads_as_empty_and_is_not_made(path: Path) -> None:
