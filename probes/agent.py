@@ -87,7 +87,8 @@ class Agent:
 
     def _hello(self, message: Mapping[str, Any]) -> None:
         facts = self._torch().as_fields()
-        about = {"pid": os.getpid(), "python": platform.python_version(), "hostname": socket.gethostname()}
+        about = {"pid": os.getpid(), "python": platform.python_version(), "executable": sys.executable}
+        about["hostname"] = socket.gethostname()
         inherited = environment(os.environ)
         self._wire.write({"event": "hello", **about, **facts, "gpus": count_gpus(), "environment": inherited})
 

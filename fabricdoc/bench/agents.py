@@ -110,7 +110,8 @@ class Agents:
             if message.get("event") == "closed":
                 raise NodeError(f"{name}: {message['message']}", fix=message["fix"], id=message["id"])
             if message.get("event") == "hello":
-                answers[name] = _with_torch(name, message)
+                answers[name] = message
+        _with_torch(answers)
         return answers
 
     @property
@@ -193,11 +194,17 @@ def _rank_end(message: dict[str, Any]) -> RankEnd:
     )
 
 
-def _with_torch(name: str, hello: dict[str, Any]) -> dict[str, Any]:
-    if not hello.get("torch"):
-        raise NodeError(
-            f"{name}: torch can't be imported by {hello.get('python', 'python3')}: {hello.get('torch_error', '')}",
-            fix="name a python that has torch with --python, or run inside the server's container",
-            id="torch-missing",
-        )
-    return hello
+def _with_torch(hellos: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise NodeError (torch-missing) naming every node without torch, its python's path and why."""
+    without = {name: hello for name, hello in sorted(hellos.items()) if not hello.get("torch")}
+    if not without:
+        return
+    nodes: dict[str, list[str]] = {}
+    for name, hello in without.items():
+        python = f"{hello.get('executable') or 'its python'} ({hello.get('python', 'version unknown')})"
+        nodes.setdefault(f"{python}: {hello.get('torch_error', '')}", []).append(name)
+    raise NodeError(
+        "; ".join(f"{' and '.join(names)}: torch can't be imported by {why}" for why, names in nodes.items()),
+        fix="name a python that has torch with --python or python= in fabric.toml, or install torch for that one",
+        id="torch-missing",
+    )

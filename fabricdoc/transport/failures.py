@@ -1,21 +1,25 @@
 """Why a node's program ended before it should: from an exit status and stderr to an id, one line, and what to do.
 
 Pure text work. The ids: node-unreachable, ssh-refused, ssh-permission, ssh-host-key, ssh-host-unknown, ssh-config,
-ssh-failed, node-lost, python-missing, python-too-old, netns-enter, start-failed, probe-failed, garbage, node-timeout.
+ssh-failed, node-lost, python-missing, python-too-old, netns-gone, netns-forbidden, netns-enter, start-failed,
+probe-failed, garbage, node-timeout.
 The wording matched is OpenSSH's (it isn't translated) and the shells'.
 """
 
 from __future__ import annotations
 
+import pwd
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from fabricdoc.errors import NodeError
 from fabricdoc.transport.enter import CANT_ENTER
 from fabricdoc.transport.loader import TOO_OLD
-from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 
 _LINE_LIMIT = 300
+_AGAIN = "run it again; if it stays so, report this line with what `uname -a` and `python3 -V` print there"
 _PYTHON_FIX = "install python3 (3.10 or later) there, or name one in fabric.toml: python = '/path/to/python3'"
 
 
@@ -36,7 +40,7 @@ _SSH = (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED",
         "ssh-host-key",
         "its ssh host key is not the one known here: another machine answers, or it was set up anew",
-        "make sure which, then remove the old key: ssh-keygen -R {host}",
+        "make sure which, then remove the old key: ssh-keygen -R {known}",
     ),
     (
         r"Host key verification failed|No .*host key is known",
@@ -48,13 +52,13 @@ _SSH = (
         r"Permission denied|Too many authentication failures|No supported authentication",
         "ssh-permission",
         "ssh login refused",
-        "set up a key for {login} (ssh-copy-id {login}) or load it (ssh-add); under sudo ssh uses root's keys",
+        "set up a key for {who} (ssh-copy-id {login}) or load it (ssh-add); under sudo ssh uses root's keys",
     ),
     (
         r"[Cc]onnection refused",
         "ssh-refused",
         "nothing listens for ssh there",
-        "start sshd on it, or name its port: {host}:PORT",
+        "start sshd on it, or name its port: {place}:PORT",
     ),
     (
         r"Could not resolve hostname",
@@ -83,19 +87,35 @@ def why_ended(node: NodeSpec, ending: Ending) -> NodeError:
         return _ssh_failure(node, ending)
     if not ending.started:
         return _start_failure(node, ending)
-    return _error(node, "probe-failed", f"the {ending.module} probe {_how(ending.status)}", ending.stderr)
+    return _error(node, "probe-failed", f"the {ending.module} probe {_how(ending.status)}", ending.stderr, _AGAIN)
 
 
 def _ssh_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.started:
         fix = "check the link to it and that nobody ended its processes"
         return _error(node, "node-lost", "the ssh connection broke", ending.stderr, fix)
-    where = node.where
-    words = {"host": where.host, "login": f"{where.user}@{where.host}" if where.user else where.host, "name": node.name}
+    words = _ssh_words(node)
     for pattern, id_, message, fix in _SSH:
         if re.search(pattern, ending.stderr):
             return _error(node, id_, message, _telling(pattern, ending.stderr), fix.format(**words))
     return _error(node, "ssh-failed", "ssh failed", ending.stderr, f"try: ssh {words['login']} true")
+
+
+def _ssh_words(node: NodeSpec) -> dict[str, str]:
+    """How a fix writes the node: as a target (`place`), for ssh (`login`), for known_hosts (`known`), as a user.
+
+    An IPv6 address has brackets where a port may follow, and none where ssh takes the port as an option.
+    """
+    where = node.where
+    who = f"{where.user}@{where.host}" if where.user else where.host
+    place = f"[{where.host}]" if ":" in where.host else where.host
+    return {
+        "name": node.name,
+        "who": who,
+        "place": f"{where.user}@{place}" if where.user else place,
+        "login": f"-p {where.port} {who}" if where.port else who,
+        "known": f"'[{where.host}]:{where.port}'" if where.port else where.host,
+    }
 
 
 def _telling(pattern: str, stderr: str) -> str:
@@ -107,11 +127,51 @@ def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.status == TOO_OLD:
         return _error(node, "python-too-old", f"{node.python} is older than 3.10", ending.stderr, _PYTHON_FIX)
     if ending.kind == "netns" and ending.status == CANT_ENTER:
-        fix = "see which lab nodes are up: fabricdoc lab list"
-        return _error(node, "netns-enter", "its namespaces can't be entered", ending.stderr, fix)
+        return _cant_enter(node, ending.stderr)
     if ending.status in (126, 127) or re.search(r"[Cc]ommand not found", ending.stderr):
-        return _error(node, "python-missing", f"{node.python} can't be run there", ending.stderr, _PYTHON_FIX)
-    return _error(node, "start-failed", f"nothing of ours started: its shell {_how(ending.status)}", ending.stderr)
+        barred = ending.status == 126 or "ermission denied" in ending.stderr
+        fix = _python_fix(node, "not to be run" if barred else "not there")
+        return _error(node, "python-missing", f"{node.python} can't be run there", ending.stderr, fix)
+    if node.python != DEFAULT_PYTHON:
+        message, fix = f"{node.python} {_how(ending.status)} and ran nothing of ours", _python_fix(node, "no python")
+        return _error(node, "start-failed", message, ending.stderr, fix)
+    fix = f"see what a login there prints or ends: ssh {_ssh_words(node)['login']} true"
+    message = f"nothing of ours started: its shell {_how(ending.status)}"
+    return _error(node, "start-failed", message, ending.stderr, fix if ending.kind == "ssh" else _PYTHON_FIX)
+
+
+def _python_fix(node: NodeSpec, what: str) -> str:
+    """What to do about a node's python: name another, where one was named."""
+    if node.python == DEFAULT_PYTHON:
+        return _PYTHON_FIX
+    return f"{node.python} on {node.name}: {what}; name another with --python or python= in fabric.toml"
+
+
+def _cant_enter(node: NodeSpec, stderr: str) -> NodeError:
+    """A namespace that is gone, or that is another user's."""
+    if re.search(r"No such (file or directory|process)", stderr):
+        fix = "see which lab nodes are up: `fabricdoc lab list`; start a lab anew: `fabricdoc lab up`"
+        return _error(node, "netns-gone", f"its namespace {node.target} is gone", "", fix)
+    if re.search(r"Permission denied|not permitted", stderr):
+        owner = owner_of(node)
+        fix = "run the same command with sudo, or as that user; a lab of your own: `fabricdoc lab up`"
+        message = f"its namespaces can't be entered: {owner}"
+        return _error(node, "netns-forbidden", message, stderr, fix)
+    fix = "see which lab nodes are up: `fabricdoc lab list`"
+    return _error(node, "netns-enter", "its namespaces can't be entered", stderr, fix)
+
+
+def owner_of(node: NodeSpec) -> str:
+    """`they are of root`: the user of a netns node's process or file on this machine; a number where it has no name."""
+    where = node.where
+    try:
+        uid = Path(f"/proc/{where.pid}" if where.pid else where.path).stat().st_uid
+    except OSError:
+        return "they are another user's"
+    try:
+        return f"they are of user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"they are of user {uid}"
 
 
 def _how(status: int) -> str:
@@ -123,13 +183,14 @@ def cant_start(node: NodeSpec, program: str, error: OSError) -> NodeError:
     if isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError):
         if program == "ssh":
             return _error(node, "ssh-missing", "there is no ssh client here", "", "install openssh-client")
-        return _error(node, "python-missing", f"{program} can't be run", error.strerror or "", _PYTHON_FIX)
-    return _error(node, "start-failed", f"{program} can't be started", str(error))
+        fix = _python_fix(node, "not there" if isinstance(error, FileNotFoundError) else "not to be run")
+        return _error(node, "python-missing", f"{program} can't be run", error.strerror or "", fix)
+    return _error(node, "start-failed", f"{program} can't be started", str(error), _AGAIN)
 
 
 def garbage(node: NodeSpec, module: str, reason: str) -> NodeError:
     """The error for a probe whose output broke the protocol."""
-    return _error(node, "garbage", f"the {module} probe sent {reason}", "")
+    return _error(node, "garbage", f"the {module} probe sent {reason}", "", _AGAIN)
 
 
 def too_late(node: NodeSpec, module: str, started: bool, deadline_s: float) -> NodeError:
@@ -139,8 +200,11 @@ def too_late(node: NodeSpec, module: str, started: bool, deadline_s: float) -> N
     return _error(node, "node-timeout", f"{far} within {deadline_s:g} s", "", fix)
 
 
-def _error(node: NodeSpec, id_: str, message: str, text: str, fix: str = "") -> NodeError:
-    """`text` may be long and many-lined: its last line with words in it is quoted, in printable characters only."""
+def _error(node: NodeSpec, id_: str, message: str, text: str, fix: str) -> NodeError:
+    """Always with a fix.
+
+    `text` may be long and many-lined: its last line with words in it is quoted, in printable characters only.
+    """
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     said = "".join(char if char.isprintable() else "?" for char in lines[-1])[:_LINE_LIMIT] if lines else ""
     return NodeError(f"{node.name}: {message}{f' ({said})' if said else ''}", fix=fix, id=id_)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fabricdoc.transport.config import Config
 
 NAME_LIMIT = 63
+DEFAULT_PYTHON = "python3"
 LATER_FORMS = ("slurm", "k8s", "docker")
 ROLES = ("", "head", "worker")
 GRAMMAR = "a node is [NAME=]TARGET, TARGET one of local, netns:PID, netns:/PATH, [user@]host[:port], [user@][v6]:port"
@@ -54,7 +55,7 @@ class NodeSpec:
 
     name: str
     target: str
-    python: str = "python3"
+    python: str = DEFAULT_PYTHON
     role: str = ""
     user: str = ""
     image: str = ""
@@ -183,6 +184,7 @@ def default_name(target: str) -> str:
     if where.kind == "local":
         return "local"
     base = where.host or f"netns-{where.pid or PurePosixPath(where.path).name}"
+    base = f"ip6{base}" if base.startswith(":") else base  # ::1 becomes ip6--1: a bare 1 tells nobody what it is
     name = re.sub(r"[^A-Za-z0-9._-]", "-", base).lstrip(".-")
     if not name or len(name) > NAME_LIMIT:
         raise UsageError(f"{target!r} gives no usable name", fix=f"name the node: NAME={target}")

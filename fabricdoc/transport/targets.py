@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricdoc.errors import UsageError
-from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.ssh import ssh_argv
 
-DEFAULT_PYTHON = "python3"
 ENTER = str(Path(__file__).with_name("enter.py"))
 
 

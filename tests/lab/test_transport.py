@@ -402,7 +402,7 @@ def test_a_namespace_that_is_gone_is_named(payload: bytes) -> None:
         gone.wait(5)
     (answer,) = ask([NodeSpec("alpha", f"netns:{gone.pid}")], "echo", {"do": "facts"}, deadline_s=20, payload=payload)
     assert answer.error is not None
-    assert answer.error.id == "netns-enter"
+    assert answer.error.id == "netns-gone"
     assert "fabricdoc lab list" in answer.error.fix
 
 

@@ -174,6 +174,7 @@ def test_hello_tells_what_is_here(agent: Talk) -> None:
         "event": "hello",
         "pid": agent.process.pid,
         "python": sys.version.split()[0],
+        "executable": sys.executable,
         "torch": "2.99.0",
         "torch_error": "",
         "cuda": None,

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import ExitStatus, NodeError
-from fabricdoc.transport.failures import Ending, cant_start, garbage, too_late, why_ended
+from fabricdoc.transport.failures import Ending, cant_start, garbage, owner_of, too_late, why_ended
 from fabricdoc.transport.nodes import NodeSpec
 
 pytestmark = pytest.mark.unit
 
 NODE = NodeSpec("beta", "me@spark-2")
+NETNS = NodeSpec("beta", "netns:1")
 CHANGED = """@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
 @    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
 @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
@@ -95,8 +96,51 @@ def test_a_connection_that_broke_later_is_a_lost_node() -> None:
 
 
 def test_namespaces_that_can_not_be_entered() -> None:
-    assert ended(125, "can't enter netns:7: gone", kind="netns").id == "netns-enter"
+    assert ended(125, "can't enter netns:7: Bad file descriptor", kind="netns").id == "netns-enter"
     assert ended(125, "", kind="ssh").id == "start-failed"
+
+
+def test_a_namespace_that_is_gone_and_one_of_another_user_are_told_apart() -> None:
+    def entering(reason: str) -> NodeError:
+        return why_ended(NETNS, Ending("netns", "scan", 125, False, f"can't enter netns:1: {reason}"))
+
+    gone = entering("[Errno 2] No such file or directory: '/proc/1/ns/user'")
+    assert (gone.id, gone.message) == ("netns-gone", "beta: its namespace netns:1 is gone")
+    assert "fabricdoc lab up" in gone.fix
+    for reason in ("[Errno 13] Permission denied: '/proc/1/ns/user'", "[Errno 1] Operation not permitted"):
+        theirs = entering(reason)
+        assert theirs.id == "netns-forbidden"
+        assert theirs.message.startswith("beta: its namespaces can't be entered: they are of user ")
+        assert "with sudo" in theirs.fix
+    assert owner_of(NodeSpec("beta", "netns:/no/such/file")) == "they are another user's"
+
+
+def test_ports_and_ipv6_addresses_are_written_as_each_program_wants_them() -> None:
+    def refused(target: str, stderr: str) -> str:
+        return why_ended(NodeSpec("b", target), Ending("ssh", "scan", 255, False, stderr)).fix
+
+    assert refused("[::1]:1", "Connection refused").endswith("name its port: [::1]:PORT")
+    assert refused("me@[::1]:1", "Connection refused").endswith("name its port: me@[::1]:PORT")
+    assert refused("[::1]:1", "No route to host").endswith("ssh -p 1 ::1 true")
+    assert "ssh-copy-id -p 22 me@spark" in refused("me@spark:22", "Permission denied (publickey).")
+    assert refused("spark:2222", CHANGED).endswith("ssh-keygen -R '[spark]:2222'")
+    assert refused("[::1]", CHANGED).endswith("ssh-keygen -R ::1")
+
+
+@pytest.mark.parametrize(("status", "stderr"), [(127, ""), (2, "ls: unrecognized option '-I'"), (0, ""), (1, "x")])
+def test_a_named_python_is_named_in_the_fix(status: int, stderr: str) -> None:
+    node = NodeSpec("alpha", "netns:7", python="/opt/py")
+    error = why_ended(node, Ending("netns", "scan", status, False, stderr))
+    assert error.fix.startswith("/opt/py on alpha: ")
+    assert error.fix.endswith("name another with --python or python= in fabric.toml")
+    missing = cant_start(node, "/opt/py", FileNotFoundError(errno.ENOENT, "No such file or directory"))
+    assert missing.fix.startswith("/opt/py on alpha: not there; name another")
+
+
+def test_a_default_python_is_not_blamed_on_an_option() -> None:
+    missing = cant_start(NETNS, "python3", FileNotFoundError(errno.ENOENT, "No such file or directory"))
+    assert missing.fix.startswith("install python3")
+    assert "ssh me@spark-2 true" in ended(1, "This account is currently not available.").fix
 
 
 @pytest.mark.parametrize(
@@ -125,4 +169,5 @@ def test_whatever_a_node_prints_the_message_is_one_bounded_printable_line(
 ) -> None:
     error = ended(status, stderr, kind=kind, started=started)
     assert error.message.isprintable()
+    assert error.fix
     assert len(error.message) < 500

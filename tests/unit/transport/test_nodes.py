@@ -202,4 +202,6 @@ def test_the_user_of_the_record_counts_when_the_target_has_none() -> None:
 def test_nodes_are_values() -> None:
     assert hash(NodeSpec("a", "h", env={"A": "1"})) == hash(NodeSpec("a", "h", env={"A": "1"}))
     assert default_name("netns:7") == "netns-7"
+    assert default_name("[::1]:1") == "ip6--1"
+    assert default_name("[2001:db8::1]") == "2001-db8--1"
     check_unique([NodeSpec("a", "h"), NodeSpec("b", "h")])

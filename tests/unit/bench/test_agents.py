@@ -1,0 +1,41 @@
+"""Which nodes a bench can't use, and what is said of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.bench.agents import _with_torch
+from fabricdoc.errors import NodeError
+
+pytestmark = pytest.mark.unit
+
+WITH: dict[str, Any] = {"torch": "2.13.0", "executable": "/opt/t/bin/python", "python": "3.11.7"}
+WITHOUT: dict[str, Any] = {
+    "torch": None,
+    "torch_error": "ModuleNotFoundError: No module named 'torch'",
+    "executable": "/usr/bin/python3",
+    "python": "3.11.7",
+}
+
+
+def test_torch_everywhere_is_fine() -> None:
+    _with_torch({"alpha": WITH, "beta": WITH})
+
+
+def test_every_node_without_torch_is_named_with_its_python() -> None:
+    with pytest.raises(NodeError) as caught:
+        _with_torch({"beta": WITHOUT, "gamma": WITH, "alpha": WITHOUT})
+    assert caught.value.id == "torch-missing"
+    assert caught.value.message == (
+        "alpha and beta: torch can't be imported by /usr/bin/python3 (3.11.7): "
+        "ModuleNotFoundError: No module named 'torch'"
+    )
+    assert "--python" in caught.value.fix
+
+
+def test_different_pythons_are_told_apart() -> None:
+    other = WITHOUT | {"executable": "/opt/py", "torch_error": "OSError: libcudart.so.13"}
+    with pytest.raises(NodeError, match=r"alpha: .* /usr/bin/python3 .*; beta: .* /opt/py .*libcudart"):
+        _with_torch({"alpha": WITHOUT, "beta": other})
