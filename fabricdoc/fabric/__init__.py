@@ -7,8 +7,9 @@ used, so that a scan can begin before pydantic is loaded.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
@@ -26,11 +27,4 @@ HOMES = {
 __all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "scan"]
 
 
-def __getattr__(name: str) -> object:
-    """The public name from the module that is its home (PEP 562)."""
-    for home, names in HOMES.items():
-        if name in names:
-            found: object = getattr(import_module(f"{__name__}.{home}"), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = opened(__name__, HOMES)

@@ -7,8 +7,9 @@ imported when something is rendered, not before; names load their module when fi
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.report.fabric import fabric_status, render_fabric, render_links
@@ -61,11 +62,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """The public name from the module that is its home (PEP 562)."""
-    for home, names in HOMES.items():
-        if name in names:
-            found: object = getattr(import_module(f"{__name__}.{home}"), name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = opened(__name__, HOMES)
