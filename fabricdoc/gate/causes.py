@@ -13,6 +13,7 @@ from fabricdoc.gate.case import Case, explained, finding_of, look_again, meets_a
 from fabricdoc.gate.commands import bench_command, node_options, node_words, on_node, port_options
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.drift import settings, software, unread
+from fabricdoc.gate.nodes import GONE, NOT_ASKED
 from fabricdoc.gate.ports import ONE_WAY
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
@@ -34,17 +35,33 @@ def find_causes(preset: Preset, fabric: Fabric, comparisons: Sequence[Compared])
 
 
 def _unreadable(case: Case) -> Iterable[Finding]:
-    for one in case.unknown:
-        if one.id == "node":
+    """Nodes that gave no answer: those nobody asked and those whose namespace is gone have another way out."""
+    nodes = [one for one in case.unknown if one.id == "node"]
+    unasked = [one for one in nodes if one.seen == f"unknown: {NOT_ASKED}"]
+    gone = [one for one in nodes if one.note == GONE]
+    if unasked:
+        were = "was" if len(unasked) == 1 else "were"
+        cause = f"{names_of(unasked)} {were} not asked, but the preset is for all its nodes"
+        every = shlex.join(["fabricdoc", "gate", *node_options(case.nodes.values())])
+        fixes = ["leave --nodes out, or name every node of the preset:", every]
+        yield finding_of("gate-node-unread", unasked, cause, fixes, "warning")
+    if gone:
+        its = "its namespace is" if len(gone) == 1 else "their namespaces are"
+        cause = f"{names_of(gone)}: {its} gone: the lab that was measured has ended"
+        fixes = ["start it again, then measure again on the nodes it names:", "fabricdoc lab up"]
+        yield finding_of("gate-node-unread", gone, cause, fixes, "warning")
+    for one in nodes:
+        if one not in unasked and one not in gone:
             reason = one.seen.removeprefix("unknown: ").removeprefix(f"{one.node}: ")
             cause = f"{one.node} could not be looked at: {reason}"
-            yield finding_of(
-                "gate-node-unread",
-                [one],
-                cause,
-                look_again(case, [one], "make the node answer, then gate again:"),
-                "warning",
-            )
+            fixes = look_again(case, [one], "make the node answer, then gate again:")
+            yield finding_of("gate-node-unread", [one], cause, fixes, "warning")
+
+
+def names_of(members: Sequence[Compared]) -> str:
+    """`alpha`, `alpha and beta`, `alpha, beta and gamma`."""
+    names = [one.node for one in members]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _exchanged(case: Case) -> Iterable[Finding]:

@@ -13,15 +13,20 @@ from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import FailedNode, Gpu, Node
 from fabricdoc.model.preset import NodePrint
 
-NOT_ASKED = "not among the nodes that were looked at"
+NOT_ASKED = "not asked"
+GONE = "its namespace is gone"
 
 
 def node_comparison(name: str, nodes: Mapping[str, Node], failed: Mapping[str, FailedNode]) -> Compared:
-    """Whether the node was read; a node that failed or was not asked is unknown, with the reason."""
+    """Whether the node was read; a node that failed or was not asked is unknown, with the reason.
+
+    `note` is GONE for a node of this machine whose namespace has ended: such a one never answers again.
+    """
     if name in nodes:
         return Compared("node", name, "", "answers", "answers", "ok")
     reason = failed[name].message if name in failed else NOT_ASKED
-    return Compared("node", name, "", "answers", f"unknown: {reason}", "unknown")
+    note = GONE if name in failed and failed[name].id == "netns-gone" else ""
+    return Compared("node", name, "", "answers", f"unknown: {reason}", "unknown", note)
 
 
 def fact_comparisons(printed: NodePrint, node: Node) -> list[Compared]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.gate import Gate, GateCheck
 from fabricdoc.report.cells import BAD, DIM, GOOD, WARN, Column, Name, Words, line, table
 from fabricdoc.report.findings import render_findings
-from fabricdoc.report.text import counted
+from fabricdoc.report.reasons import Reasons
+from fabricdoc.report.text import UNKNOWN, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,10 +42,23 @@ def _table(gate: Gate) -> list[RenderableType]:
         Column("now", flex=True),
         Column(""),
     ]
-    return [line(), table(columns, [_row(check) for check in told]), count]
+    reasons = Reasons()
+    rows = [_row(check, reasons) for check in told]
+    return [line(), table(columns, rows), *reasons.lines(), count]
 
 
-def _row(check: GateCheck) -> list[Words | RenderableType]:
+def _row(check: GateCheck, reasons: Reasons) -> list[Words | RenderableType]:
+    """Names may be cut, values never; why a value is unknown stands below the table."""
     style = OUTCOMES[check.outcome]
     subject = check.subject.partition(" (")[0]
-    return [Name(check.node), Name(subject), Name(check.expected), Name(check.seen), (check.outcome, style)]
+    values = (_value(check, check.expected, reasons), _value(check, check.seen, reasons))
+    return [Name(check.node), Name(subject), *values, (check.outcome, style)]
+
+
+def _value(check: GateCheck, text: str, reasons: Reasons) -> str:
+    """The value, or `?` with its reason noted."""
+    why = text.removeprefix("unknown: ")
+    if why == text:
+        return text
+    reasons.note(Unknown(unknown=why), f"{check.node} {check.subject.partition(' (')[0]}")
+    return UNKNOWN

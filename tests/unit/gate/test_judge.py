@@ -121,7 +121,24 @@ def test_a_failed_node_is_could_not_tell_with_its_reason_only(preset: Preset, fa
 def test_a_node_that_was_not_asked(preset: Preset, fabric: Fabric) -> None:
     gate = judge_gate(preset, fabric.model_copy(update={"nodes": fabric.nodes[:1]}))
     assert gate.answer == "could-not-tell"
-    assert "not among the nodes" in gate.reason
+    assert gate.reason == "beta was not asked, but the preset is for all its nodes"
+    (finding,) = [one for one in gate.findings if one.id == "gate-node-unread"]
+    assert finding.fix == (
+        "leave --nodes out, or name every node of the preset:",
+        "fabricdoc gate --nodes alpha,beta=user@beta",
+    )
+
+
+def test_a_lab_that_has_ended_is_to_be_started_again(preset: Preset, fabric: Fabric) -> None:
+    failed = tuple(
+        FailedNode(name=name, target="netns:7", id="netns-gone", message=f"{name}: its namespace netns:7 is gone")
+        for name in ("alpha", "beta")
+    )
+    gate = judge_gate(preset, fabric.model_copy(update={"nodes": (), "failed": failed, "links": ()}))
+    assert gate.answer == "could-not-tell"
+    (finding,) = gate.findings
+    assert finding.cause == "alpha and beta: their namespaces are gone: the lab that was measured has ended"
+    assert finding.fix == ("start it again, then measure again on the nodes it names:", "fabricdoc lab up")
 
 
 def test_unknown_links_leave_the_peers_unknown(preset: Preset, fabric: Fabric) -> None:

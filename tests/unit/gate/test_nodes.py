@@ -33,7 +33,9 @@ def test_failed_and_unasked_nodes_are_told_apart(fabric: Fabric) -> None:
     failed = {"gamma": FailedNode(name="gamma", target="gamma", id="ssh", message="no route")}
     assert node_comparison("alpha", nodes, failed).outcome == "ok"
     assert node_comparison("gamma", nodes, failed).seen == "unknown: no route"
-    assert "not among" in node_comparison("delta", nodes, failed).seen
+    assert node_comparison("delta", nodes, failed).seen == "unknown: not asked"
+    failed["gamma"] = failed["gamma"].model_copy(update={"id": "netns-gone"})
+    assert node_comparison("gamma", nodes, failed).note == "its namespace is gone"
 
 
 def gpus_of(preset: Preset, fabric: Fabric) -> tuple[str, str, str]:

@@ -17,7 +17,8 @@ def test_not_fit(samples: Any, shown: Any) -> None:
     assert "    sudo ip link set dev enp1s0f0np0 mtu 9000\n" in text
     rows = [row.split() for row in text.splitlines()]
     assert ["alpha", "enp1s0f0np0", "mtu", "9000", "1500", "differs"] in rows
-    assert ["alpha", "torch", "2.13.0", "unknown:", "no", "torch", "unknown"] in rows
+    assert ["alpha", "torch", "2.13.0", "?", "unknown"] in rows
+    assert "  ? alpha torch: no torch\n" in text
     assert not any(row[:2] == ["alpha", "node"] for row in rows)
     assert text.endswith("1 fact of 3 holds\n")
 
@@ -39,3 +40,17 @@ def test_evidence_is_not_told_twice(samples: Any, shown: Any) -> None:
     gate = samples.gate()
     told = gate.findings[0].model_copy(update={"evidence": samples.findings[0].evidence})
     assert "seen:" not in shown(render_gate(gate.model_copy(update={"findings": (told,)})))
+
+
+def test_a_reason_is_never_cut(samples: Any, shown: Any) -> None:
+    """It used to stand in the table, with its middle gone."""
+    gate = samples.gate()
+    why = "no package metadata of torch on this python's path"
+    checks = tuple(
+        check.model_copy(update={"seen": f"unknown: {why}", "outcome": "unknown"}) if check.id == "torch" else check
+        for check in gate.checks
+    )
+    for width in (60, 80, 120):
+        text = shown(render_gate(gate.model_copy(update={"checks": checks})), width)
+        assert f"alpha torch: {why}" in " ".join(text.split())
+        assert "…" not in text
