@@ -11,12 +11,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fabricdoc.report.tables import Column, FittingTable
 from fabricdoc.report.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.measure import Measurement
     from rich.text import Text
+
+__all__ = [
+    "BAD",
+    "BOLD",
+    "DIM",
+    "GOOD",
+    "WARN",
+    "Column",
+    "Command",
+    "Name",
+    "Unwrapped",
+    "Words",
+    "indent",
+    "labelled",
+    "line",
+    "table",
+]
 
 GOOD, BAD, WARN, DIM, BOLD = "green", "bold red", "yellow", "dim", "bold"
 Words = str | tuple[str, str]
@@ -53,30 +71,10 @@ def labelled(label: str, *words: Words) -> RenderableType:
     return made
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table: `right` for numbers; `flex` gives way first (names cut themselves, sentences wrap)."""
-
-    header: str
-    right: bool = False
-    flex: bool = False
-
-
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Words | RenderableType]], by: int = 2) -> RenderableType:
     """A table without rules: two blanks between columns, headers dim."""
-    from rich.table import Table
-
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
-    for column in columns:
-        made.add_column(
-            line(column.header),
-            justify="right" if column.right else "left",
-            no_wrap=not column.flex,
-            overflow="fold" if column.flex else "ellipsis",
-        )
-    for row in rows:
-        made.add_row(*(line(cell) if isinstance(cell, str | tuple) else cell for cell in row))
-    return indent(made, by)
+    made = [[line(cell) if isinstance(cell, str | tuple) else cell for cell in row] for row in rows]
+    return indent(FittingTable(columns, [line((column.header, DIM)) for column in columns], made), by)
 
 
 @dataclass(frozen=True)

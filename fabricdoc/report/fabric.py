@@ -54,7 +54,7 @@ def render_links(fabric: Fabric) -> list[RenderableType]:
         return [line(("links ", BOLD), (f"unknown: {reason}", WARN)), *([indent(Command(paste))] if paste else [])]
     if not fabric.links:
         return [line(("links ", BOLD), ("none: no port heard a port of another node", WARN))]
-    columns = [Column("link", flex=True), Column(""), Column("", flex=True), Column("proof")]
+    columns = [Column("link", flex=True), Column(""), Column("", flex=True), Column("proof", flex=True)]
     return [table(columns, [_link_row(link) for link in fabric.links], by=0)]
 
 

@@ -46,7 +46,7 @@ def _hca_row(hca: Hca, port: Port, reasons: Reasons) -> list[Words | RenderableT
         (state, state_style(state == "ACTIVE", state)),
         fact_text(port.rate_gbps, lambda gbps: rate_text(gbps * 1000)),
         fact_text(port.active_mtu),
-        Name(gids),
+        gids,
     ]
 
 

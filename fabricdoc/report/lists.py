@@ -21,12 +21,12 @@ def render_runs(runs: Sequence[Any]) -> list[RenderableType]:
     if not runs:
         return [line("no run is stored yet")]
     columns = [
-        Column("run", flex=True),
+        Column("run"),
         Column("status"),
-        Column("backend"),
-        Column("nodes", flex=True),
-        Column("launches", right=True),
-        Column("choice", flex=True),
+        Column("backend", drop=3),
+        Column("nodes", flex=True, drop=2),
+        Column("launches", right=True, drop=4),
+        Column("choice", flex=True, drop=1),
     ]
     return [table(columns, [_run_row(run) for run in runs], by=0)]
 
@@ -38,7 +38,7 @@ def runs_payload(runs: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _run_row(run: Any) -> list[Words | RenderableType]:
     return [
-        Name(run.id, BOLD),
+        (run.id, BOLD),
         (run.status, STATUS.get(run.status, "")),
         run.backend,
         Name(", ".join(run.nodes)),
@@ -54,10 +54,10 @@ def render_labs(labs: Sequence[Any], *, removed: bool = False) -> list[Renderabl
     if removed:
         return [line("removed lab ", (lab.name, BOLD)) for lab in labs]
     parts: list[RenderableType] = []
-    columns = [Column("node", flex=True), Column("target", flex=True), Column("ports", flex=True)]
+    columns = [Column("node", flex=True), Column("target"), Column("ports", flex=True)]
     for lab in labs:
         rows: list[list[Words | RenderableType]] = [
-            [Name(node.name), Name(node.target), Name(", ".join(node.ports))] for node in lab.nodes
+            [Name(node.name), node.target, ", ".join(node.ports)] for node in lab.nodes
         ]
         parts += [line(("lab ", BOLD), (lab.name, BOLD)), table(columns, rows)]
     return parts

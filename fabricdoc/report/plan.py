@@ -20,7 +20,8 @@ def render_plan(plan: Plan, notes: Sequence[str] = ()) -> list[RenderableType]:
     """The plan, its bounds, its candidates, then the notes the user should read first."""
     estimate = plan.estimate
     bounds = (
-        f"about {seconds_text(estimate.seconds)}, up to {counted(estimate.launches, 'launch', 'launches')}, "
+        f"about {seconds_text(estimate.seconds)}, up to {counted(estimate.launches, 'launch', 'launches')} "
+        f"(each a fresh start of {counted(len(plan.ranks), 'rank')}), "
         f"{size_text(estimate.bytes_per_link)} over a link, {size_text(estimate.memory_per_node)} of memory per node"
     )
     names = ", ".join(candidate.name for candidate in plan.candidates)

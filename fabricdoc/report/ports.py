@@ -29,8 +29,8 @@ def render_ports(node: Node, linked: Collection[str], reasons: Reasons) -> list[
         Column("state"),
         Column("MTU", right=True),
         Column("speed"),
-        Column("address", flex=True),
-        Column("driver"),
+        Column("address"),
+        Column("driver", drop=1),
     ]
     parts = [table(columns, [_port_row(netdev, reasons) for netdev in shown])] if shown else [indent(line("no port"))]
     more = counted(len(hidden), "virtual interface")
@@ -61,6 +61,6 @@ def _port_row(netdev: Netdev, reasons: Reasons) -> list[Words | RenderableType]:
         (state, state_style(state == "up", state)),
         fact_text(netdev.mtu),
         fact_text(netdev.speed_mbps, rate_text),
-        Name(f"{addresses[0]}{more}" if addresses else "-"),
+        f"{addresses[0]}{more}" if addresses else "-",
         fact_text(netdev.driver),
     ]

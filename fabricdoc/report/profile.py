@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricdoc.model.profile import Collective, Profile, Stage
-from fabricdoc.report.cells import BOLD, Column, Name, Words, labelled, line, table
+from fabricdoc.report.cells import BOLD, Column, Words, labelled, line, table
 from fabricdoc.report.text import counted, size_text
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def _stage(title: str, stage: Stage) -> list[RenderableType]:
         Column("op"),
         Column("calls", right=True),
         Column("size", right=True),
-        Column("type"),
-        Column("graph"),
-        Column("counts"),
+        Column("type", drop=1),
+        Column("graph", drop=2),
+        Column("counts", drop=3),
     ]
     return [head, *([table(columns, [_row(one) for one in stage.collectives])] if stage.collectives else [])]
 
 
 def _row(one: Collective) -> list[Words | RenderableType]:
     graph = "yes" if one.in_graph else "no"
-    return [Name(one.role), one.op, str(one.count), size_text(one.size), one.dtype, graph, one.confidence]
+    return [one.role, one.op, str(one.count), size_text(one.size), one.dtype, graph, one.confidence]

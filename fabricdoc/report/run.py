@@ -64,18 +64,20 @@ def _key(cell: Cell) -> CellKey:
 
 def _launches(run: Run) -> RenderableType:
     key = key_cell(run.plan)
+    proven = any(one.proof is not None and one.proof.grade != "none" for one in run.launches)
     columns = [
         Column("candidate", flex=True),
-        Column("ok", right=True),
+        Column("launches ok", right=True),
         Column("failed", right=True),
         Column(f"{cell_text(key)}, µs", right=True),
-        Column("proof"),
+        *([Column("proof of path", drop=1)] if proven else []),
     ]
     names = list(dict.fromkeys([c.name for c in run.plan.candidates] + [one.candidate for one in run.launches]))
-    return table(columns, [_candidate_row(run, name, key) for name in names])
+    return table(columns, [_candidate_row(run, name, key, proven) for name in names])
 
 
-def _candidate_row(run: Run, name: str, key: CellKey) -> list[Words | RenderableType]:
+def _candidate_row(run: Run, name: str, key: CellKey, proven: bool) -> list[Words | RenderableType]:
+    """One candidate; `proven` adds how well its path is proven (gloo says nothing of it)."""
     launches = [launch for launch in run.launches if launch.candidate == name]
     ok = [launch for launch in launches if launch.status == "ok"]
     bad = len(launches) - len(ok)
@@ -87,7 +89,7 @@ def _candidate_row(run: Run, name: str, key: CellKey) -> list[Words | Renderable
         (str(len(ok)), GOOD if ok else DIM),
         (str(bad), BAD if bad else DIM),
         micros_text(median(times)) if times else "-",
-        best,
+        *([best] if proven else []),
     ]
 
 

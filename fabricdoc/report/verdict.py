@@ -73,8 +73,8 @@ def _candidates(verdict: Verdict) -> RenderableType:
         Column("verdict"),
         *([Column("confirmed")] if confirming else []),
         Column(f"{verdict.objective} score"),
-        Column("worst cell", flex=True),
-        *([Column("proof")] if proven else []),
+        Column("worst cell", drop=1),
+        *([Column("proof of path", drop=2)] if proven else []),
     ]
     return table(columns, [_candidate_row(one, verdict.choice, confirming, proven) for one in verdict.candidates])
 
@@ -87,7 +87,7 @@ def _candidate_row(one: CandidateVerdict, choice: str, confirming: bool, proven:
         (one.verdict, STYLES[one.verdict]),
         *([confirmed] if confirming else []),
         interval_text(one.score),
-        Name(_worst_text(worst) if worst else "-"),
+        _worst_text(worst) if worst else "-",
         *([one.proof] if proven else []),
     ]
 
@@ -124,9 +124,9 @@ def _cell_table(cells: Sequence[CellVerdict]) -> RenderableType:
         Column("op"),
         Column("size", right=True),
         Column("view"),
-        Column("base µs", right=True),
+        Column("base µs", right=True, drop=2),
         Column("ratio"),
-        Column(""),
+        Column("", drop=1),
     ]
     rows: list[list[Words | RenderableType]] = []
     for number, cell in enumerate(cells):

@@ -19,7 +19,8 @@ def test_what_will_be_done_and_what_it_may_cost(samples: Any, shown: Any) -> Non
         "views graph, eager; 3 sizes;",
         "profile dense-small-tp2, objective decode; seed 7",
         "candidates base, tree",
-        "about 3 min 20 s, up to 33 launches, 1 GiB over a link, 3.5 GiB of memory per node",
+        "about 3 min 20 s, up to 33 launches (each a fresh start of 2 ranks), 1 GiB over a link, ",
+        "3.5 GiB of memory per node",
         "not measured: pat: needs NCCL 2.23",
     ):
         assert piece in text
