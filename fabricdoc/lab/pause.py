@@ -18,8 +18,18 @@ from fabricdoc.errors import ToolError
 from fabricdoc.lab import kernel
 
 NODE_NAMESPACES = kernel.CLONE_NEWNET | kernel.CLONE_NEWNS | kernel.CLONE_NEWUTS
-REFUSED = frozenset({errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS})
-"""What namespace calls answer where they are forbidden, used up (a limit of 0) or not built in."""
+FORBIDDEN = "namespaces may not be made here"
+USED_UP = "no more namespaces may be made here (a limit under /proc/sys/user is 0 or reached)"
+NOT_BUILT = "this kernel makes no such namespaces"
+REFUSED = {
+    errno.EPERM: FORBIDDEN,
+    errno.EACCES: FORBIDDEN,
+    errno.ENOSPC: USED_UP,
+    errno.EUSERS: USED_UP,
+    errno.EINVAL: NOT_BUILT,
+    errno.ENOSYS: NOT_BUILT,
+}
+"""What namespace calls answer where they are forbidden, used up or not built in, and what that means."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +42,14 @@ class Pause:
 
 
 def refusal(error: OSError, doing: str) -> ToolError:
-    """The ToolError for a namespace or mount call that failed (its fix is added where the caller's words are known)."""
-    id = "no-namespaces" if error.errno in REFUSED else "lab-failed"
-    return ToolError(f"the lab can't be made: {doing}: {error.strerror}", id=id)
+    """The ToolError for a namespace or mount call that failed (its fix is added where the caller's words are known).
+
+    The cause comes before the kernel's words, which say "No space left on device" for a limit of 0.
+    """
+    cause = REFUSED.get(error.errno or 0)
+    if cause is None:
+        return ToolError(f"the lab can't be made: {doing}: {error.strerror}", id="lab-failed")
+    return ToolError(f"the lab can't be made: {cause}; {doing}: {error.strerror}", id="no-namespaces")
 
 
 def spawn_pause(name: str) -> Pause:

@@ -40,7 +40,8 @@ def lab_up(spec: LabSpec | None = None, name: str = "lab") -> LabState:
 
 
 def _already_up(name: str) -> UsageError:
-    return UsageError(f"a lab named {name} is up already", fix="`fabricdoc lab down`, or give the new one another name")
+    fix = f"`fabricdoc lab down --name {name}`, or give the new one another --name"
+    return UsageError(f"a lab named {name} is up already", fix=fix)
 
 
 def _state(name: str, spec: LabSpec, answer: dict[str, Any]) -> LabState:

@@ -91,10 +91,13 @@ class Screen:
             return
         labs: Sequence[Any] = document.labs
         self._print(self._out, render_labs(labs, removed=removed))
-        if labs and not removed:
-            nodes = ",".join(f"{node.name}={node.target}" for node in labs[0].nodes)
-            ports = ",".join(dict.fromkeys(port for node in labs[0].nodes for port in node.ports))
-            self.next_command(f"fabricdoc scan --nodes {nodes} --ports {ports}", "look at the lab and prove its cables")
+        for lab in () if removed else labs:
+            nodes = ",".join(f"{node.name}={node.target}" for node in lab.nodes)
+            ports = ",".join(dict.fromkeys(port for node in lab.nodes for port in node.ports))
+            which = "the lab" if len(labs) == 1 else f"lab {lab.name}"
+            self.next_command(
+                f"fabricdoc scan --nodes {nodes} --ports {ports}", f"look at {which} and prove its cables"
+            )
 
     def written(self, paths: Sequence[Path]) -> None:
         """The files a command left."""

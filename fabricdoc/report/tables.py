@@ -53,7 +53,8 @@ class FittingTable:
                 made.add_column(width=GAP)
             justify = "right" if self._columns[index].right else "left"
             made.add_column(width=widths[place], justify=justify, overflow="fold")  # type: ignore[arg-type]
-        for row in (self._headers, *self._rows):
+        heads: list[RenderableType] = list(self._headers)
+        for row in (heads, *self._rows):
             made.add_row(*_spaced([row[index] for index in kept]))
         yield made
 

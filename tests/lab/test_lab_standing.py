@@ -68,7 +68,7 @@ def test_a_second_lab_of_the_same_name_is_refused_and_the_first_one_stands(state
     first = lab_up(LabSpec(rails=1))
     with pytest.raises(UsageError, match="named lab is up already") as caught:
         lab_up(LabSpec(rails=1))
-    assert "lab down" in caught.value.fix
+    assert "lab down --name lab" in caught.value.fix
     other = lab_up(LabSpec(rails=1), "other")
     assert lab_list() == (first, other)
     with pytest.raises(UsageError, match="no lab named third") as caught:

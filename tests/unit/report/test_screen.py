@@ -294,3 +294,15 @@ def test_importing_the_room_loads_no_rich() -> None:
         [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, timeout=60, check=True
     )
     assert result.stdout == "[]\n"
+
+
+def test_every_lab_of_several_has_its_command(record: Any) -> None:
+    labs = [
+        SimpleNamespace(name=name, nodes=(SimpleNamespace(name="alpha", target=f"netns:{pid}", ports=("p0",)),))
+        for name, pid in (("lab", 7), ("other", 8))
+    ]
+    said = record({})
+    said.screen.lab(SimpleNamespace(labs=labs))
+    assert "to look at lab lab and prove" in said.err
+    assert "to look at lab other and prove" in said.err
+    assert "fabricdoc scan --nodes alpha=netns:8 --ports p0" in said.err
