@@ -20,7 +20,7 @@ from fabricdoc.report.text import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Part = Literal["all", "links"]
+Part = Literal["all", "links", "plan"]
 NOT_ASKED = Unknown(unknown="not asked")
 KINDS = {"cable": "", "segment": "", "one-way": BAD, "loop": WARN}
 

@@ -25,7 +25,14 @@ RENDERED = ("gate", "preset", "profile", "run", "verdict")  # each by render_KIN
 
 
 def render(document: Document, part: Part = "all") -> list[RenderableType]:
-    """The document for people; UsageError for a kind nobody renders. `part` narrows a fabric to its links."""
+    """The document for people; UsageError for a kind nobody renders.
+
+    `part` narrows a fabric to its "links"; with "plan" a run is shown as one that was not started and not stored.
+    """
+    if part == "plan" and document.kind == "run":
+        from fabricdoc.report.run import render_run
+
+        return render_run(cast("Run", document), planned=True)
     if isinstance(document, Fabric):
         return render_fabric(document, part)
     if document.kind not in RENDERED:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
+from fabricdoc.model.reasons import plain_reason, without_sources
 from fabricdoc.model.run import Cell, Launch, Plan, Run, Shape
 from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, labelled, line, table
 from fabricdoc.report.plan import plan_line
@@ -24,13 +25,15 @@ LOG_LINES = 3
 CellKey = tuple[str, str, int]
 
 
-def render_run(run: Run) -> list[RenderableType]:
-    """The whole run."""
+def render_run(run: Run, *, planned: bool = False) -> list[RenderableType]:
+    """The whole run; `planned` is one that was only planned (`bench --dry-run`): it has no id to be found by."""
+    if planned:
+        return [labelled("run", ("planned, nothing was started", WARN)), plan_line(run.plan)]
     reason = f": {run.reason}" if run.reason else ""
     head = labelled("run", (run.id, BOLD), "  ", (f"{run.status}{reason}", STATUS[run.status]))
     if not run.launches:
         return [head, plan_line(run.plan), line("no launch yet")]
-    return [head, plan_line(run.plan), line(), _launches(run), *_noise(run), *_failures(run.launches)]
+    return [head, plan_line(run.plan), line(), _launches(run), *_noise(run), *_failures(run)]
 
 
 def key_cell(plan: Plan) -> CellKey:
@@ -113,21 +116,33 @@ def _noise(run: Run) -> list[RenderableType]:
     ]
 
 
-def _failures(launches: Sequence[Launch]) -> list[RenderableType]:
-    failed = [launch for launch in launches if launch.status != "ok"]
-    parts = [piece for launch in failed[:MOST_FAILURES] for piece in _failure(launch)]
+def _failures(run: Run) -> list[RenderableType]:
+    failed = [launch for launch in run.launches if launch.status != "ok"]
+    parts = [piece for launch in failed[:MOST_FAILURES] for piece in _failure(launch, _variables(run, launch))]
     left = len(failed) - MOST_FAILURES
     more = [line((f"and {counted(left, 'more failed launch', 'more failed launches')} (--json shows all)", DIM))]
     return [*([line()] if failed else []), *parts, *(more if left > 0 else [])]
 
 
-def _failure(launch: Launch) -> list[RenderableType]:
+def _variables(run: Run, launch: Launch) -> set[str]:
+    """The names of all variables that the launch's set gave any rank; base's too where it is laid over them."""
+    sets = [c for c in run.plan.candidates if c.name == launch.candidate]
+    sets += [c for c in run.plan.candidates if c.role == "base" and any(one.on_base for one in sets)]
+    return {name for one in sets for given in (one.variables, *one.node_variables.values()) for name in given}
+
+
+def _failure(launch: Launch, variables: set[str]) -> list[RenderableType]:
+    """What failed, once: the log's last words only where the reason is not among them already."""
+    reason = plain_reason(launch.reason, variables)
     where = f" in {launch.phase}" if launch.phase else ""
     rank = f", rank {launch.rank}" if launch.rank is not None else ""
     head = line(
         (f"launch {launch.number} ", BOLD),
         f"({launch.candidate}, {launch.round} block {launch.block}): ",
         (f"{launch.status}{where}{rank}", WARN if launch.status == "interrupted" else BAD),
-        f": {launch.reason}" if launch.reason else "",
+        f": {reason}" if reason else "",
     )
-    return [head, *(indent(line((text, DIM)), 4) for text in launch.log_tail[-LOG_LINES:])]
+    told = {" ".join(text.split()) for text in launch.reason.splitlines()[:1]}
+    if told & {" ".join(text.split()) for text in launch.log_tail}:
+        return [head]
+    return [head, *(indent(line((without_sources(text), DIM)), 4) for text in launch.log_tail[-LOG_LINES:])]

@@ -69,6 +69,19 @@ def percent_text(part: float) -> str:
     return f"{part * 100:.1f} %" if part < 0.1 else f"{part * 100:.0f} %"
 
 
+def effect_text(effect: float) -> str:
+    """An effect given as a ratio minus 1, in a verdict's own two digits: `3.4 %`, from twice `4.6x`."""
+    return f"{two_digits(effect * 100)} %" if effect < 1 else f"{two_digits(1 + effect)}x"
+
+
+def two_digits(value: float) -> str:
+    """Two significant digits, never in powers of ten: 0.83, 7.4, 16, 120."""
+    rounded = float(f"{value:.2g}")
+    if rounded == 0 or abs(rounded) >= 10:
+        return f"{rounded:.0f}"
+    return f"{rounded:.1f}" if abs(rounded) >= 1 else f"{rounded:.2g}"
+
+
 def rate_text(mbps: float) -> str:
     """Mbit/s as the word on the box: `200 Gb/s`, `2.5 Gb/s`, `100 Mb/s`."""
     return f"{mbps / 1000:g} Gb/s" if mbps >= 1000 else f"{mbps:g} Mb/s"

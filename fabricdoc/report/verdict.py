@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import ExitStatus
+from fabricdoc.model.reasons import without_sources
 from fabricdoc.model.verdict import CandidateVerdict, CellVerdict, Interval, Verdict
 from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, labelled, line, table
-from fabricdoc.report.text import counted, micros_text, percent_text, ratio_text, size_text
+from fabricdoc.report.text import counted, effect_text, micros_text, ratio_text, size_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -97,7 +98,7 @@ def _reasons(verdict: Verdict) -> list[RenderableType]:
     groups: dict[str, list[str]] = {}
     for one in verdict.candidates:
         if one.verdict in UNCOMPARED and one.reason:
-            groups.setdefault(one.reason, []).append(one.name)
+            groups.setdefault(without_sources(one.reason), []).append(one.name)
     told = [indent(line((f"{', '.join(names)}: ", BOLD), reason)) for reason, names in groups.items()]
     return [line(), *told] if told else []
 
@@ -164,8 +165,8 @@ def _certainty(verdict: Verdict) -> list[RenderableType]:
         sure = f"{blocks}; too few to say how small an effect would have shown"
     else:
         sure = (
-            f"{blocks}; the smallest effect this run can show is {percent_text(verdict.smallest_effect)}; "
-            f"base differs from itself by up to {percent_text(verdict.floor)}"
+            f"{blocks}; the smallest effect this run can show is {effect_text(verdict.smallest_effect)}; "
+            f"base differs from itself by up to {effect_text(verdict.floor)}"
         )
     judged = f"profile {verdict.profile}, objective {verdict.objective}, {verdict.backend}, run {verdict.run}"
     return [labelled("certainty", sure), labelled("judged for", judged)]

@@ -12,6 +12,7 @@ from fabricdoc.report.text import (
     columns,
     counted,
     cut,
+    effect_text,
     fact_text,
     micros_text,
     percent_text,
@@ -20,6 +21,7 @@ from fabricdoc.report.text import (
     seconds_text,
     size_text,
 )
+from fabricdoc.tuning import wording
 
 pytestmark = pytest.mark.unit
 
@@ -99,3 +101,12 @@ def test_cut_fits(text: str, width: int) -> None:
 
 def test_columns_of_wide_and_combining_characters() -> None:
     assert [columns(text) for text in ("abc", "名前", "e\u0301")] == [3, 4, 1]
+
+
+@given(st.floats(0.0001, 9.9))
+def test_an_effect_has_the_digits_of_the_verdicts_sentence(effect: float) -> None:
+    assert effect_text(effect) == wording.effect_text(effect)
+
+
+def test_effects() -> None:
+    assert [effect_text(one) for one in (0.034, 0.56, 5.57)] == ["3.4 %", "56 %", "6.6x"]
