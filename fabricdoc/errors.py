@@ -67,5 +67,11 @@ class StoreError(FabricdocError):
     """The run store can't be read or written (exit 4)."""
 
 
+class StoppedError(FabricdocError):
+    """The user (or the system) ended the command before its end (exit 130)."""
+
+    status = ExitStatus.INTERRUPTED
+
+
 class DeadlineError(FabricdocError):
     """A time limit passed (exit 4)."""

@@ -59,7 +59,14 @@ def _base() -> Path:
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if state.is_absolute() and _is_own_folder(_nearest_existing(state)):
         return state
-    return Path(pwd.getpwuid(os.geteuid()).pw_dir, ".local", "state")
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir, ".local", "state")
+    except KeyError:
+        raise ToolError(
+            f"there is no folder for the lab's state: user {os.geteuid()} has no home",
+            fix="set XDG_STATE_HOME to a folder of this user's own",
+            id="lab-state",
+        ) from None
 
 
 def _is_own_folder(path: Path) -> bool:

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricdoc.errors import StoreError
+from fabricdoc.files import home_folder
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -37,13 +40,21 @@ def sudo_owner(environ: Mapping[str, str] | None = None, euid: int | None = None
 
 
 def default_path(environ: Mapping[str, str] | None = None) -> Path:
-    """`$XDG_STATE_HOME/fabricdoc/runs.sqlite`, else under ~/.local/state (under sudo: the calling user's home)."""
+    """`$XDG_STATE_HOME/fabricdoc/runs.sqlite`, else under ~/.local/state (under sudo: the calling user's home).
+
+    Raises StoreError for a user without a home.
+    """
     environ = os.environ if environ is None else environ
     state = environ.get("XDG_STATE_HOME", "")
     if state.startswith("/"):  # the specification says to ignore a relative one
         return Path(state) / "fabricdoc" / "runs.sqlite"
     owner = sudo_owner(environ)
-    home = owner.home if owner else Path.home()
+    home = owner.home if owner else home_folder()
+    if home is None:
+        raise StoreError(
+            f"there is no home folder to keep runs in: HOME is not set, and user {os.geteuid()} has no entry",
+            fix="set HOME or XDG_STATE_HOME, or name a file with --store",
+        )
     return home / ".local" / "state" / "fabricdoc" / "runs.sqlite"
 
 

@@ -107,7 +107,8 @@ def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.status == TOO_OLD:
         return _error(node, "python-too-old", f"{node.python} is older than 3.10", ending.stderr, _PYTHON_FIX)
     if ending.kind == "netns" and ending.status == CANT_ENTER:
-        fix = "see which lab nodes are up: fabricdoc lab list"
+        forbidden = re.search(r"Permission denied|not permitted", ending.stderr)
+        fix = "become root, or the user who made it" if forbidden else "see which lab nodes are up: fabricdoc lab list"
         return _error(node, "netns-enter", "its namespaces can't be entered", ending.stderr, fix)
     if ending.status in (126, 127) or re.search(r"[Cc]ommand not found", ending.stderr):
         return _error(node, "python-missing", f"{node.python} can't be run there", ending.stderr, _PYTHON_FIX)

@@ -35,5 +35,5 @@ def show(run: RunArgument = None, store: Store = None, as_json: Json = False) ->
 
 def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store = None) -> int:
     """Remove a run and its samples from the store."""
-    open_store(store, write=True).remove(run)
+    open_store(store, write=True, make=False).remove(run)
     return 0
