@@ -9,7 +9,6 @@ InputError with the file and the place. Which files are read is `candidates`' ma
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
@@ -17,6 +16,7 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
+from fabricdoc.files import parse_toml
 from fabricdoc.model.run import Backend, Candidate
 from fabricdoc.nccl import catalogue, nearest, parse_conditions, reject_unsafe
 
@@ -56,8 +56,8 @@ def read_candidate_file(file: Traversable, origin: str) -> tuple[str, tuple[Offe
     """A file's backend ("nccl", "gloo" or "any") and its offers; `origin` names the file in errors."""
     text = _text(file, origin)
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"{origin}: {error}", fix="the file must be TOML") from error
     if unknown := sorted(document.keys() - {"backend", "summary", "candidate"}):
         raise InputError(f"{origin}: unknown key {unknown[0]!r}; a file has backend, summary and [[candidate]]")

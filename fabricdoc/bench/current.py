@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fabricdoc.errors import InputError
+from fabricdoc.files import read_text
 from fabricdoc.model.run import Candidate
 
 PREFIXES = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET_IFNAME", "TORCH_NCCL_")
@@ -15,11 +16,7 @@ PREFIXES = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET_IFNAME", "TORCH_NCCL_")
 
 def read_current(path: Path) -> Candidate:
     """The `current` candidate from an env file (KEY=value lines); only communication variables are taken."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}", fix="name an env file with KEY=value lines") from error
-    values = dict(_pairs(text))
+    values = dict(_pairs(read_text(path, str(path), fix="name an env file with KEY=value lines")))
     if not values:
         raise InputError(
             f"{path} sets no communication variable ({', '.join(PREFIXES[:3])}...)",

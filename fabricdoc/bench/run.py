@@ -7,7 +7,7 @@ stay apart. Ctrl-C and failures keep what was measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ from fabricdoc.bench.plan import block_order
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
 from fabricdoc.model.run import Candidate, Launch, Plan, Run
-from fabricdoc.store import RunStore, rescue
+from fabricdoc.store import RunStore, SampleKey, rescue
 
 Progress = Callable[[str], None]
 Contenders = Callable[[Run], Sequence[str]]
@@ -35,7 +35,7 @@ class Bench:
     run: Run
     master: str
     progress: Progress
-    rescue_folder: Path
+    rescue_folders: Sequence[Path]
     budget_s: float | None = None
     launches: list[Launch] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -67,8 +67,18 @@ class Bench:
         try:
             self.store.append_launch(self.run.id, launch, samples)
         except StoreError as error:
-            kept = rescue(self.run.id, launch, samples, self.rescue_folder)
-            raise StoreError(f"{error.message}; this launch was kept in {kept}", fix=error.fix, id=error.id) from error
+            kept = self._rescued(launch, samples)
+            raise StoreError(f"{error.message}; {kept}", fix=error.fix, id=error.id) from error
+
+    def _rescued(self, launch: Launch, samples: Mapping[SampleKey, Sequence[float]]) -> str:
+        """Where the launch that the store refused is kept now: in the first folder that takes it."""
+        reasons = []
+        for folder in self.rescue_folders:
+            try:
+                return f"this launch is kept in {rescue(self.run.id, launch, samples, folder).absolute()}"
+            except StoreError as error:
+                reasons.append(error.message)
+        return "; ".join(reasons)
 
     def block(self, candidates: Sequence[Candidate], round_: str, block: int, total: int) -> None:
         """Every live candidate once and base twice, in this block's random order."""

@@ -55,8 +55,8 @@ def resolve_nodes(nodes: Sequence[str], ports: Sequence[str] = (), python: str =
     return specs
 
 
-def open_store(path: Path | None, *, write: bool) -> RunStore:
-    """The run store, opened for reading or writing."""
+def open_store(path: Path | None, *, write: bool, make: bool = True) -> RunStore:
+    """The run store, opened for reading or writing; without `make` one that isn't there stays so, and is empty."""
     from fabricdoc.store import RunStore
 
-    return RunStore.open(path, write=write)
+    return RunStore.open(path, write=write, make=make)

@@ -1,49 +1,77 @@
-"""The outer main: runs the inner program and turns its errors into one line and an exit status."""
+"""The outer main: runs the inner program and turns its errors into one line and an exit status.
+
+Whatever happens (a signal, a full disk, a fault of ours) ends in a status of `ExitStatus`, never in a traceback.
+"""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn
+from pathlib import Path
 
-from fabricdoc.errors import ExitStatus, FabricdocError, StoppedError, UsageError
+from fabricdoc.cli import terminal
+from fabricdoc.cli.signals import stopping
+from fabricdoc.errors import ExitStatus, FabricdocError, StoppedError, ToolError, UsageError
+
+STOPPED = "stopped; nothing that was started is left running"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Never raises: every outcome is an exit status (see `ExitStatus`)."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _terminated)
+    """Run one command. Never raises: every outcome is an exit status (see `ExitStatus`).
+
+    With `argv` the signals' handlers are put back; without, the process is over and stays deaf to more of them.
+    """
     try:
-        return int(_program(arguments))
+        with stopping(for_good=argv is None):
+            return _command(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # between two lines of what is below
+        return ExitStatus.INTERRUPTED
+
+
+def _command(arguments: list[str]) -> int:
+    terminal.begin()
+    try:
+        _fill_descriptors()
+        status = int(_program(arguments))
     except KeyboardInterrupt:
-        return _report(StoppedError("stopped before anything was measured"), arguments)
-    except BrokenPipeError:
-        _silence_stdout()
-        return ExitStatus.FIT
+        status = _report(StoppedError(STOPPED), arguments)
     except FabricdocError as error:
-        return _report(error, arguments)
+        status = _report(error, arguments)
+    except Exception as error:  # noqa: BLE001 - the last resort: a status of 1 would say "not fit"
+        status = _report(_unforeseen(error), arguments)
+    _settle_streams()
+    return status
 
 
-def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+def _fill_descriptors() -> None:
+    """Open /dev/null where stdin, stdout or stderr is closed: a file opened later must not get their numbers."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is the one that was closed
 
 
 def _program(arguments: list[str]) -> int:
-    from typer import Exit
+    from typer import Abort, Exit
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
     from fabricdoc.cli.app import build_app
 
     try:
         status = build_app()(args=arguments, prog_name="fabricdoc", standalone_mode=False)
-    except Exit as done:
+    except Exit as done:  # typer's word for Ctrl-C too
+        if isinstance(done.__cause__, KeyboardInterrupt):
+            raise done.__cause__ from None
         return done.exit_code
     except NoArgsIsHelpError as error:
         sys.stdout.write(error.format_message() + "\n")
         return ExitStatus.USAGE
+    except Abort as stop:
+        raise KeyboardInterrupt from stop
+    except SystemExit as end:  # click's answer to a reader of help that went away
+        return ExitStatus.FIT if isinstance(end.__context__, OSError) else int(end.code or 0)
     except ClickException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "fabricdoc"
@@ -52,11 +80,54 @@ def _program(arguments: list[str]) -> int:
 
 
 def _report(error: FabricdocError, arguments: Sequence[str]) -> int:
-    from fabricdoc.cli.terminal import screen
-
-    screen(as_json="--json" in arguments).error(error)
+    """Say it; where not even that can be written, the status alone must do."""
+    try:
+        terminal.screen(as_json="--json" in arguments).error(error)
+    except (FabricdocError, OSError, KeyboardInterrupt):
+        return error.status
     return error.status
 
 
-def _silence_stdout() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _unforeseen(error: Exception) -> ToolError:
+    """What no room foresaw: the system's own words, or for a fault of ours the place to report."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return ToolError(f"{error.strerror}{where}", id="system")
+    if isinstance(error, MemoryError):
+        return ToolError("not enough memory on this machine", id="system")
+    said = str(error).strip().splitlines()
+    return ToolError(
+        f"a fault in fabricdoc: {type(error).__name__} in {_place(error)}{f': {said[0][:200]}' if said else ''}",
+        fix="report this line, with the command",
+        id="fault",
+    )
+
+
+def _place(error: Exception) -> str:
+    """FILE:LINE of the innermost line of ours that the error passed."""
+    place, frame = "an unknown place", error.__traceback__
+    while frame is not None:
+        path = Path(frame.tb_frame.f_code.co_filename)
+        if "fabricdoc" in path.parts:
+            place = f"{path.parent.name}/{path.name}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return place
+
+
+def _settle_streams() -> None:
+    """Push everything out now; what can't be written goes to /dev/null, so that Python's own flush is quiet."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            _silence(stream)
+
+
+def _silence(stream: object) -> None:
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())  # type: ignore[attr-defined]
+        os.close(null)
+    except (OSError, ValueError):
+        return

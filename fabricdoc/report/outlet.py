@@ -27,8 +27,12 @@ _TRAILING = re.compile(r"[ \t]+(?=\n)")
 class Outlet:
     """A writable stream for people. `closed` says that the reader is gone; writing is then silently nothing."""
 
-    def __init__(self, stream: TextIO | None) -> None:
-        """`stream` may be None, as sys.stdout is when the program was started with it closed."""
+    def __init__(self, stream: TextIO | None, *, needed: bool = True) -> None:
+        """`stream` may be None, as sys.stdout is when the program was started with it closed.
+
+        One that is not `needed` (progress, complaints) only falls silent when its disk is full or its terminal gone.
+        """
+        self._needed = needed
         self._stream = stream
         self.closed = stream is None
         self.encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
@@ -105,7 +109,8 @@ class Outlet:
             self._silence()
         except OSError as error:
             self._silence()
-            raise ToolError(f"can't write the output: {error.strerror}", id="output") from error
+            if self._needed:
+                raise ToolError(f"can't write the output: {error.strerror}", id="output") from error
         except ValueError:  # the stream was closed under us
             self.closed = True
 

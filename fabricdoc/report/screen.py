@@ -49,7 +49,8 @@ class Screen:
     ) -> None:
         self.as_json = as_json
         self._env = env
-        self._out, self._err = Outlet(stdout), Outlet(stderr)
+        self._out, self._err = Outlet(stdout), Outlet(stderr, needed=False)
+        self._answered = False
         self._consoles: dict[Outlet, Console] = {}
         self._told: set[str] = set()
         live = self._err.isatty() and env.get("TERM", "dumb") != "dumb"
@@ -71,8 +72,9 @@ class Screen:
             self._print(self._out, render(document, part))
 
     def text(self, raw: str) -> None:
-        """Text that is itself the result (an env file), as it is."""
+        """Text that is itself the result (an env file, a JSON document), as it is."""
         self._progress.clear()
+        self._answered = True
         self._out.write_exact(raw)
 
     def runs(self, runs: Sequence[Any]) -> None:
@@ -127,12 +129,13 @@ class Screen:
         self._print(self._err, [label, indent(Command(command))])
 
     def error(self, error: FabricdocError) -> None:
-        """The end of a command: one line, and what to do; with JSON an error document on stdout too."""
+        """The end of a command: one line, and what to do; with JSON an error document on stdout too,
+        unless the one document was written already."""
         parts: list[RenderableType] = [Unwrapped(("fabricdoc: ", BAD), error.message)]
         if error.fix:
             parts.append(Unwrapped(("fix: ", BOLD), error.fix))
         self._print(self._err, parts)
-        if self.as_json:
+        if self.as_json and not self._answered:
             self._json(ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status)))
 
     def close(self) -> None:
@@ -143,6 +146,7 @@ class Screen:
 
     def _json(self, payload: Any) -> None:
         self._progress.clear()
+        self._answered = True
         self._out.write_exact(json_text(payload))
 
     def _print(self, outlet: Outlet, parts: Sequence[RenderableType]) -> None:

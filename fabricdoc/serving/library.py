@@ -13,6 +13,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from fabricdoc.errors import UsageError
+from fabricdoc.files import expanded, home_folder
 from fabricdoc.model.profile import Profile
 from fabricdoc.serving.reading import parse_profile, read_profile
 
@@ -26,7 +27,7 @@ def load_profile(name_or_path: str | Path, extra_dirs: Sequence[Path] = ()) -> P
     """
     text = str(name_or_path)
     if isinstance(name_or_path, Path) or "/" in text or text.endswith((".toml", ".json")):
-        return read_profile(Path(text).expanduser())
+        return read_profile(expanded(Path(text)))
     found = _found(extra_dirs).get(text)
     if found is None:
         raise _unknown(text, list_profiles(extra_dirs))
@@ -40,7 +41,8 @@ def list_profiles(extra_dirs: Sequence[Path] = ()) -> tuple[str, ...]:
 
 def _found(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
     config = os.environ.get("XDG_CONFIG_HOME", "")
-    own = Path(config if config.startswith("/") else Path("~/.config").expanduser()) / "fabricdoc" / "presets"
+    home = Path(config) if config.startswith("/") else (home_folder() or Path("/")) / ".config"
+    own = home / "fabricdoc" / "presets"
     found: dict[str, Traversable] = {}
     for folder in (*extra_dirs, own, files("fabricdoc.presets")):
         for file in _toml_files(folder / "profiles"):

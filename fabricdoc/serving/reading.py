@@ -5,14 +5,13 @@ Totals are computed here, never trusted: a file that states them must state them
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
+from fabricdoc.files import parse_json, parse_toml, read_text
 from fabricdoc.model.profile import Collective, Profile, Totals
 
 _FIX = "compare it with the shipped ones (fabricdoc profile show NAME) and mend that place"
@@ -21,19 +20,13 @@ _STAGES = ("decode", "prefill")
 
 def read_profile(path: Path) -> Profile:
     """The profile in that file. Raises InputError naming the file, the place in it and what to do."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"profile {path} can't be read: {error.strerror}", fix="check the path") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"profile {path} is not UTF-8 text (byte {error.start})", fix=_FIX) from error
-    return parse_profile(text, str(path), is_json=path.suffix == ".json")
+    return parse_profile(read_text(path, f"profile {path}"), str(path), is_json=path.suffix == ".json")
 
 
 def parse_profile(text: str, where: str, *, is_json: bool = False) -> Profile:
     """The profile in that text; `where` names it in errors. Raises InputError."""
     try:
-        content: Any = json.loads(text) if is_json else tomllib.loads(text)
+        content: Any = parse_json(text) if is_json else parse_toml(text)
     except ValueError as error:
         raise InputError(f"profile {where}: {error}", fix="mend the syntax at that place") from error
     if not isinstance(content, dict):

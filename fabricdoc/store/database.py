@@ -99,6 +99,8 @@ def _refuse_foreign(path: Path) -> None:
         is_folder, size = path.is_dir(), path.stat().st_size if path.exists() else 0
     except OSError as error:
         raise _not_open(path, error.strerror or str(error)) from error
+    if path.exists() and not is_folder and not path.is_file():
+        raise _not_a_store(path, "a pipe or a device")
     if is_folder:
         raise InputError(f"the run store {path} is a folder", fix=f"name a file: --store {path}/runs.sqlite")
     if 0 < size < _HEADER_BYTES:

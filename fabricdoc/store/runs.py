@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 from pydantic import ValidationError
 
 from fabricdoc.errors import InputError, StoreError
+from fabricdoc.files import is_file
 from fabricdoc.model.run import Launch, Run
 from fabricdoc.store import database, packing
 from fabricdoc.store.lock import WriterLock, lock_path, writer_lives
@@ -54,13 +55,14 @@ class RunStore:
         self._locks: dict[str, WriterLock] = {}
 
     @classmethod
-    def open(cls, path: Path | None = None, *, write: bool = False) -> Self:
-        """Open the store at `path` (default: `default_path()`); with `write` it is made when missing.
+    def open(cls, path: Path | None = None, *, write: bool = False, make: bool = True) -> Self:
+        """Open the store at `path` (default: `default_path()`); with `write` and `make` it is made when missing.
 
         Without `write` nothing is changed and a missing file reads as an empty store. Raises StoreError (disk,
         permission, damage) or InputError (not a store, a newer edition).
         """
         path = default_path() if path is None else path
+        write = write and (make or is_file(path))
         connection = database.open_for_writing(path) if write else database.open_for_reading(path)
         return cls(connection, path)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fabricdoc.errors import InputError, UsageError
+from fabricdoc.files import expanded, home_folder, is_file, parse_toml, read_text
 from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
 
 FILE_NAME = "fabric.toml"
@@ -40,16 +40,17 @@ def load_config(path: Path | None = None) -> Config:
     Raises InputError with file and line for an unreadable or malformed file, or for a `path` that is not there.
     """
     if path is None:
-        path = next((place for place in _places() if place.is_file()), None)
+        path = next((place for place in _places() if is_file(place)), None)
     return Config() if path is None else _read(path)
 
 
 def _places() -> tuple[Path, ...]:
-    return (Path(FILE_NAME), config_home() / "fabricdoc" / FILE_NAME)
+    home = config_home()
+    return (Path(FILE_NAME), *([home / "fabricdoc" / FILE_NAME] if home else []))
 
 
-def config_home() -> Path:
-    """The XDG configuration folder; under sudo that of the user who called it."""
+def config_home() -> Path | None:
+    """The XDG configuration folder; under sudo that of the user who called it; None for a user without a home."""
     given = os.environ.get("XDG_CONFIG_HOME", "")
     if given.startswith("/"):
         return Path(given)
@@ -59,25 +60,17 @@ def config_home() -> Path:
             return Path(pwd.getpwnam(caller).pw_dir) / ".config"
         except KeyError:
             pass
-    try:
-        return Path("~/.config").expanduser()
-    except RuntimeError:  # a user without HOME who is not in passwd has no folder of its own
-        return Path("/etc/xdg")
+    home = home_folder()
+    return home / ".config" if home else None
 
 
 def _read(path: Path) -> Config:
+    text = read_text(path, str(path), limit=MAX_BYTES)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: can't be read: {error}") from error
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{path}: longer than {MAX_BYTES} bytes")
-    try:
-        return _Reader(path, text).config(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"{path}:{_toml_line(str(error), text)}: not TOML: {error}") from error
+    return _Reader(path, text).config(content)
 
 
 def _toml_line(message: str, text: str) -> int:
@@ -114,7 +107,7 @@ class _Reader:
         config = table.get("config", "")
         if not isinstance(config, str):
             raise self._complaint("ssh.config is not a text", None, "config")
-        return str(self._path.absolute().parent / Path(config).expanduser()) if config else ""
+        return str(self._path.absolute().parent / expanded(Path(config))) if config else ""
 
     def _node(self, number: int, table: Mapping[str, Any], ssh_config: str) -> NodeSpec:
         self._check_keys(table, _NODE_KEYS, number)

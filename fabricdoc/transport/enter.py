@@ -22,12 +22,20 @@ def enter(place: str) -> None:
         wanted = [(os.open(place, os.O_RDONLY | os.O_CLOEXEC), 0x40000000)]
     else:
         wanted = [(_open(place, kind), flag) for kind, flag in KINDS if _foreign(place, kind)]
-    here = os.path.realpath(".")
+    here = _working_folder()
     libc = ctypes.CDLL(None, use_errno=True)
     for fd, flag in wanted:
         if libc.setns(fd, flag) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     _return_to(here)
+
+
+def _working_folder() -> str:
+    """Where we are; the root where that folder has been removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - no more imports than needed in a program of its own
+    except OSError:
+        return "/"
 
 
 def _open(pid: str, kind: str) -> int:

@@ -6,7 +6,6 @@ env file or a server is the export's job.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -15,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
+from fabricdoc.files import parse_toml, read_text
 from fabricdoc.model.preset import Preset
 
 _FIX = "write it again with: fabricdoc recommend"
@@ -44,15 +44,10 @@ def preset_to_toml(preset: Preset) -> str:
 
 def read_preset(path: Path) -> Preset:
     """The preset in that TOML file. Raises InputError naming the file, the place in it and what to do."""
+    text = read_text(path, f"preset {path}")
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"preset {path} can't be read: {error.strerror}", fix="check the path") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"preset {path} is not UTF-8 text (byte {error.start})", fix=_FIX) from error
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"preset {path}: {error}", fix=f"mend that line, or {_FIX}") from error
     return _validated(content, path)
 

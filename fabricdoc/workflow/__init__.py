@@ -24,14 +24,30 @@ if TYPE_CHECKING:
         prepare,
     )
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
-    from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
+    from fabricdoc.workflow.words import (
+        read_address,
+        read_backend,
+        read_duration,
+        read_folders,
+        read_objective,
+        read_size,
+        read_sizes,
+    )
 
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
     "looking": ("look", "look_once", "with_cables"),
     "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
-    "words": ("read_duration", "read_objective", "read_size", "read_sizes"),
+    "words": (
+        "read_address",
+        "read_backend",
+        "read_duration",
+        "read_folders",
+        "read_objective",
+        "read_size",
+        "read_sizes",
+    ),
 }
 
 __all__ = [
@@ -48,7 +64,10 @@ __all__ = [
     "measure",
     "opened_agents",
     "prepare",
+    "read_address",
+    "read_backend",
     "read_duration",
+    "read_folders",
     "read_objective",
     "read_size",
     "read_sizes",

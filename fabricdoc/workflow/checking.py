@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fabricdoc.files import is_file
 from fabricdoc.gate import judge_gate
 from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Preset
@@ -18,7 +19,7 @@ from fabricdoc.workflow.recommending import latest_preset
 
 def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
     """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
-    if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
+    if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
         return latest_preset(None, wanted)
     return latest_preset(RunStore.open(store), wanted, progress)
 

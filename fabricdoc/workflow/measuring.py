@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import shlex
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,7 +35,7 @@ from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Plan
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.nccl import parse_release
 from fabricdoc.serving import load_profile, shapes_for
-from fabricdoc.store import RunStore
+from fabricdoc.store import RunStore, default_path
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import judge
 from fabricdoc.workflow.recommending import Recommended, recommend
@@ -85,6 +87,9 @@ class Measured:
 def opened_agents(request: Request, fabric: Fabric, progress: Progress) -> Agents:
     """Bench agents for every node of the fabric (enter it to start them); refuses a fabric with nothing to measure."""
     _refuse_incomplete(request, fabric)
+    load_profile(request.profile, request.presets)  # a wrong word is told before anything starts
+    if request.current is not None:
+        read_current(request.current)
     progress("starting the bench agents (importing torch)")
     return Agents(request.specs)
 
@@ -143,7 +148,7 @@ def measure(
         run=prepared.run,
         master=prepared.master,
         progress=progress,
-        rescue_folder=Path.cwd(),
+        rescue_folders=(Path(), Path(tempfile.gettempdir())),
         budget_s=request.budget_s,
     )
 
@@ -154,13 +159,20 @@ def measure(
 
     try:
         run = run_bench(bench, contenders)
-    except KeyboardInterrupt as stop:
-        raise StoppedError(
-            f"stopped: {len(bench.launches)} launches of run {prepared.run.id} are kept",
-            fix=f"fabricdoc runs show {prepared.run.id}",
-        ) from stop
+    except KeyboardInterrupt:
+        raise _stopped(bench) from None
     store.save_document(run.id, "fabric", fabric.model_dump_json())
     return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets), prepared.notes)
+
+
+def _stopped(bench: Bench) -> StoppedError:
+    """Ctrl-C after the run was begun: what is kept, and how to look at it."""
+    kept = len(bench.launches)
+    where = "" if bench.store.path == default_path() else f" --store {shlex.quote(str(bench.store.path))}"
+    return StoppedError(
+        f"stopped; {kept} launch{'' if kept == 1 else 'es'} measured so far {'is' if kept == 1 else 'are'} kept",
+        fix=f"look at them: fabricdoc runs show {bench.run.id}{where}",
+    )
 
 
 def best_first(verdict: Verdict) -> list[str]:
@@ -172,7 +184,7 @@ def best_first(verdict: Verdict) -> list[str]:
 def _refuse_incomplete(request: Request, fabric: Fabric) -> None:
     if fabric.failed:
         lost = fabric.failed[0]
-        raise NodeError(f"{lost.name} ({lost.target}): {lost.message}", fix=lost.fix, id=lost.id)
+        raise NodeError(lost.message, fix=lost.fix, id=lost.id)
     if len(fabric.nodes) < 2:
         raise UsageError(
             "one node: there is nothing between nodes to measure",

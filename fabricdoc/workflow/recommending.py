@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from fabricdoc.errors import UsageError
+from pydantic import ValidationError
+
+from fabricdoc.errors import StoreError, UsageError
+from fabricdoc.files import is_file
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Objective, Run
@@ -14,6 +18,8 @@ from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
 from fabricdoc.tuning import build_preset, judge, read_preset
+
+Stored = TypeVar("Stored", Fabric, Preset)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ def recommend(
     fabric_text = store.load_document(run.id, "fabric")
     preset = None
     if verdict.conclusive and fabric_text is not None:
-        preset = build_preset(run, verdict, Fabric.model_validate_json(fabric_text))
+        preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id))
         store.save_document(run.id, "preset", preset.model_dump_json())
     return Recommended(verdict, preset)
 
@@ -57,7 +63,7 @@ def latest_preset(
 
     Without `wanted`, runs that came to no preset (interrupted, inconclusive) are passed over, and that is told.
     """
-    if wanted is not None and (wanted.endswith(".toml") or Path(wanted).is_file()):
+    if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
         return read_preset(Path(wanted))
     if store is None:
         raise UsageError(f"no preset file {wanted!r}", fix="name a preset file or a run's id", id="no-preset")
@@ -71,7 +77,7 @@ def latest_preset(
             fix="run `fabricdoc bench` to the end, or `fabricdoc recommend` to see what is missing",
             id="no-preset",
         )
-    return Preset.model_validate_json(text)
+    return _stored(Preset, text, run.id)
 
 
 def _earlier_preset(store: RunStore, newest: str, progress: Callable[[str], None]) -> str | None:
@@ -81,3 +87,15 @@ def _earlier_preset(store: RunStore, newest: str, progress: Callable[[str], None
             progress(f"run {newest} came to no preset; taking that of run {earlier.id} ({earlier.created})")
             return text
     return None
+
+
+def _stored(kind: type[Stored], text: str, run_id: str) -> Stored:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the document"
+        raise StoreError(
+            f"the {kind.__name__.lower()} of run {run_id} can't be read: {place}: {first['msg']}",
+            fix="read it with the fabricdoc that wrote it, or measure again",
+        ) from error

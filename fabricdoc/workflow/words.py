@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
 
 from fabricdoc.errors import UsageError
+from fabricdoc.files import is_folder
 from fabricdoc.model.run import Objective
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
@@ -13,7 +16,10 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)I?B?", re.IGNORECASE)
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 LARGEST = 1 << 30
+LONGEST_S = 36e6
 GRANULE = 8
+ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,252}|[0-9A-Fa-f:.]{2,45}(%[0-9A-Za-z._-]{1,15})?")
+BACKENDS: tuple[Literal["auto", "nccl", "gloo"], ...] = ("auto", "nccl", "gloo")
 OBJECTIVES: tuple[Objective, ...] = ("decode", "prefill", "mix")
 
 
@@ -22,15 +28,17 @@ def read_duration(text: str) -> float | None:
     if not text:
         return None
     match = DURATION.fullmatch(text.strip())
-    if match is None or float(match[1]) <= 0:
-        raise UsageError(f"not a duration: {text!r}", fix="write it like 90s, 10m or 1h")
-    return float(match[1]) * SECONDS[match[2] or "s"]
+    seconds = float(match[1]) * SECONDS[match[2] or "s"] if match else 0.0
+    if not 0 < seconds <= LONGEST_S:
+        raise UsageError(f"not a duration: {text!r}", fix="write it like 90s, 10m or 1h (at most 10000h)")
+    return seconds
 
 
 def read_size(text: str) -> int:
     """Bytes of "8", "20K" or "42M" (powers of 1024), rounded up to 8 bytes so that every type fits."""
     match = SIZE.fullmatch(text.strip())
-    size = round(float(match[1]) * BYTES[match[2].upper()]) if match else 0
+    given = float(match[1]) * BYTES[match[2].upper()] if match else 0.0
+    size = round(min(given, LARGEST + 1))
     if not 0 < size <= LARGEST:
         raise UsageError(f"not a message size: {text!r}", fix="write sizes like 8,20K,1M,42M (8 B to 1 GiB)")
     return -(-size // GRANULE) * GRANULE
@@ -39,6 +47,32 @@ def read_size(text: str) -> int:
 def read_sizes(words: Iterable[str]) -> tuple[int, ...]:
     """Every size of a list, smallest first, each once."""
     return tuple(sorted({read_size(word) for word in words}))
+
+
+def read_backend(text: str) -> Literal["auto", "nccl", "gloo"]:
+    """auto, nccl or gloo; UsageError otherwise."""
+    for backend in BACKENDS:
+        if text == backend:
+            return backend
+    raise UsageError(f"unknown backend: {text!r}", fix=f"choose one of {', '.join(BACKENDS)}")
+
+
+def read_address(text: str | None) -> str | None:
+    """A host name or an address for the ranks to meet at; UsageError for what can be neither."""
+    if text is not None and not ADDRESS.fullmatch(text):
+        raise UsageError(f"not an address: {text!r}", fix="give node 0's IPv4 or IPv6 address on the fabric")
+    return text
+
+
+def read_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Folders of a user's own presets; UsageError for one that is none, which would else pass without a word."""
+    for folder in folders:
+        if not is_folder(folder):
+            raise UsageError(
+                f"--presets {folder}: there is no such folder",
+                fix="name a folder that holds candidates/ or profiles/",
+            )
+    return tuple(folders)
 
 
 def read_objective(text: str) -> Objective:

@@ -76,23 +76,23 @@ def bench(
     as_json: Json = False,
 ) -> int:
     """Measure collectives between nodes under candidate settings, judge them, and build the preset."""
-    from fabricdoc.workflow import Request, read_duration, read_objective, read_sizes
+    from fabricdoc import workflow
 
-    request = Request(
+    request = workflow.Request(
         specs=resolve_nodes(nodes, ports, python),
-        backend=backend,
+        backend=workflow.read_backend(backend),
         candidates=split(candidates),
         current=current,
         both_nics=both_nics,
         profile=profile,
-        objective=read_objective(objective),
+        objective=workflow.read_objective(objective),
         blocks=blocks,
-        budget_s=read_duration(budget),
-        sizes=read_sizes(split(sizes)),
+        budget_s=workflow.read_duration(budget),
+        sizes=workflow.read_sizes(split(sizes)),
         seed=seed,
-        master=master_addr,
+        master=workflow.read_address(master_addr),
         ranks_per_node=ranks_per_node,
-        presets=presets,
+        presets=workflow.read_folders(presets),
     )
     return _bench(request, store, dry_run, screen(as_json=as_json))
 
@@ -144,6 +144,8 @@ def recommend(
 
     out = screen(as_json=as_json)
     wanted = workflow.read_objective(objective) if objective else None
-    answer = workflow.recommend(open_store(store, write=True), run, profile=profile, objective=wanted, presets=presets)
+    folders = workflow.read_folders(presets)
+    kept = open_store(store, write=True, make=False)
+    answer = workflow.recommend(kept, run, profile=profile, objective=wanted, presets=folders)
     out.document(answer.verdict)
     return verdict_status(answer.verdict)

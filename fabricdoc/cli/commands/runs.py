@@ -35,7 +35,7 @@ def show(run: RunArgument = None, store: Store = None, as_json: Json = False) ->
 
 def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store = None, as_json: Json = False) -> int:
     """Remove a run and its samples from the store, and list what is left."""
-    kept = open_store(store, write=True)
+    kept = open_store(store, write=True, make=False)
     kept.remove(run)
     screen(as_json=as_json).runs(kept.list_runs())
     return 0

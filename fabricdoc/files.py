@@ -1,0 +1,95 @@
+"""Files that users hand in, and the folders of a user's own: every fault is one InputError, and no read is endless.
+
+Reads whole regular files of bounded size as UTF-8 text, TOML or JSON. Knows no document, writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fabricdoc.errors import InputError
+
+MAX_BYTES = 16 << 20
+"""Bytes of a file that are read at most; a larger one is refused."""
+
+
+def read_text(path: Path, what: str, *, fix: str = "", limit: int = MAX_BYTES) -> str:
+    """The file's text, without a byte order mark; `what` names it in errors and `fix` is their second line.
+
+    InputError for what can't be read: absent, forbidden, a folder, a pipe or device (reading one may never end),
+    larger than `limit` bytes, not UTF-8.
+    """
+    try:
+        data = _bytes(path, limit + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{what} can't be read: {reason}", fix=fix or "check the path") from error
+    if data is None:
+        raise InputError(f"{what} is a pipe or a device, not a file", fix="write it to a file first, and name that")
+    if len(data) > limit:
+        raise InputError(f"{what} is longer than {limit} bytes", fix=fix or "check the path")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} is not UTF-8 text (byte {error.start})", fix=fix) from error
+
+
+def _bytes(path: Path, most: int) -> bytes | None:
+    """At most `most` bytes of a regular file, None for what is no file; opening never waits for a writer."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        mode = os.fstat(stream.fileno()).st_mode
+        return stream.read(most) if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table in that text. ValueError (TOMLDecodeError where a line is known) for anything else, however deep."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_json(text: str) -> Any:
+    """The value in that text. ValueError for anything else, however deep."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there that this user may know of; a folder that can't be searched has none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there that this user may know of."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def home_folder() -> Path | None:
+    """The user's home folder: HOME, else what the system's user list says; None where neither names one."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def expanded(path: Path) -> Path:
+    """`path` with a leading ~ or ~USER replaced; as it is where there is no such home."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
