@@ -95,7 +95,11 @@ def _exercised(run: Run) -> str:
     done = sum(launch.status == "ok" for launch in run.launches)
     names = ", ".join(node.name for node in run.nodes)
     torch = next((node.torch for node in run.nodes if isinstance(node.torch, str)), "of unknown version")
-    parts = [f"{run.plan.backend} under torch {torch}", f"{len(run.plan.ranks)} ranks on {names}", f"{done} launches"]
+    parts = [
+        f"{run.plan.backend} under torch {torch}",
+        f"{len(run.plan.ranks)} ranks on {names}",
+        f"{done} launches (fresh starts of all ranks)",
+    ]
     proof = merged_proof(run.launches)
     if proof is not None and isinstance(proof.network, str):
         parts.append(f"network {one_line(proof.network)}")

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.reasons import plain_reason
 from fabricdoc.model.run import Candidate, Choice, Launch, Proof, Target
 from fabricdoc.model.verdict import Judgement
 from fabricdoc.tuning.wording import one_line, size_text
 
 Grade = Literal["seen", "echoed", "none"]
+REASON = 240
 _GRADES: tuple[Grade, ...] = ("none", "echoed", "seen")
 
 
@@ -50,8 +52,8 @@ def failure_text(launch: Launch) -> str:
     words = ["timed out"] if launch.status == "timeout" else []
     words += [f"in phase {one_line(launch.phase)}"] if launch.phase else []
     words += [f"on rank {launch.rank}"] if launch.rank is not None else []
-    last = one_line(next((line for line in reversed(launch.log_tail) if line.strip()), ""))
-    reason = one_line(launch.reason)
+    last = one_line(plain_reason(next((line for line in reversed(launch.log_tail) if line.strip()), "")), REASON)
+    reason = one_line(plain_reason(launch.reason), REASON)
     told = [" ".join(words), reason, f"last log line: {last}" if last and last != reason else ""]
     return "; ".join(part for part in (": ".join(filter(None, told[:2])), told[2]) if part) or "no reason was given"
 

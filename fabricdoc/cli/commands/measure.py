@@ -119,8 +119,7 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
         prepared = prepare(request, fabric, agents)
         out.plan(prepared.run.plan, prepared.notes)
         if kept is None:
-            if out.as_json:
-                out.document(prepared.run)
+            out.document(prepared.run, part="plan")
             return 0
         measured = measure(request, fabric, agents, prepared, kept, out.progress)
     verdict = measured.recommended.verdict
