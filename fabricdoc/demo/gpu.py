@@ -55,6 +55,9 @@ def _idle_gpus() -> tuple[Gpu, ...]:
     if isinstance(node.gpus, Unknown) or not node.gpus:
         reason = node.gpus.unknown if isinstance(node.gpus, Unknown) else "none in this machine"
         raise ToolError(f"--gpu needs an NVIDIA GPU: {reason}", fix="run `fabricdoc demo` without --gpu", id="no-gpu")
+    hidden = [gpu.processes.unknown for gpu in node.gpus if isinstance(gpu.processes, Unknown)]
+    if hidden:
+        raise ToolError(f"can't tell whether a GPU is in use: {hidden[0]}", id="gpu-busy")
     busy = {pid for gpu in node.gpus if not isinstance(gpu.processes, Unknown) for pid in gpu.processes}
     if busy:
         pids = ", ".join(map(str, sorted(busy)))
