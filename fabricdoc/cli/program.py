@@ -61,9 +61,7 @@ def _program(arguments: list[str]) -> int:
 
     try:
         status = build_app()(args=arguments, prog_name="fabricdoc", standalone_mode=False)
-    except Exit as done:  # typer's word for Ctrl-C too
-        if isinstance(done.__cause__, KeyboardInterrupt):
-            raise done.__cause__ from None
+    except Exit as done:
         return done.exit_code
     except NoArgsIsHelpError as error:
         sys.stdout.write(error.format_message() + "\n")
@@ -76,6 +74,8 @@ def _program(arguments: list[str]) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "fabricdoc"
         raise UsageError(error.format_message(), fix=f"{command} --help", id="usage") from error
+    if status == ExitStatus.INTERRUPTED:  # what typer makes of a KeyboardInterrupt; no command answers so itself
+        raise KeyboardInterrupt
     return status if isinstance(status, int) else ExitStatus.FIT
 
 

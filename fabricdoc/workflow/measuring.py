@@ -168,6 +168,8 @@ def measure(
 def _stopped(bench: Bench) -> StoppedError:
     """Ctrl-C after the run was begun: what is kept, and how to look at it."""
     kept = len(bench.launches)
+    if not kept:
+        return StoppedError("stopped before the first launch was measured")
     where = "" if bench.store.path == default_path() else f" --store {shlex.quote(str(bench.store.path))}"
     return StoppedError(
         f"stopped; {kept} launch{'' if kept == 1 else 'es'} measured so far {'is' if kept == 1 else 'are'} kept",
