@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from .claim import Claim
 from .forking import fork_rank
 from .host import environment
 from .launches import Launch, unstarted
@@ -40,6 +41,7 @@ class Agent:
         self._facts: TorchFacts | None = None
         self._launches: dict[int, Launch] = {}
         self._unkillable: list[int] = []
+        self._claim = Claim()
         self._child_fd = _wake_on_child()
         self._selector = selectors.DefaultSelector()
         self._selector.register(wire.fileno(), selectors.EVENT_READ)
@@ -90,7 +92,8 @@ class Agent:
         about = {"pid": os.getpid(), "python": platform.python_version(), "executable": sys.executable}
         about["hostname"] = socket.gethostname()
         inherited = environment(os.environ)
-        self._wire.write({"event": "hello", **about, **facts, "gpus": count_gpus(), "environment": inherited})
+        here = {"gpus": count_gpus(), "environment": inherited, "other_agent": self._claim.take()}
+        self._wire.write({"event": "hello", **about, **facts, **here})
 
     def _launch(self, message: Mapping[str, Any]) -> None:
         number = int(message["number"])

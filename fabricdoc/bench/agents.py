@@ -108,10 +108,11 @@ class Agents:
                 raise NodeError(f"the bench agent on {silent} did not answer in {HELLO_DEADLINE_S:.0f} s")
             name, message = got
             if message.get("event") == "closed":
-                raise NodeError(f"{name}: {message['message']}", fix=message["fix"], id=message["id"])
+                raise NodeError(str(message["message"]), fix=message["fix"], id=message["id"])
             if message.get("event") == "hello":
                 answers[name] = message
         _with_torch(answers)
+        _refuse_others(answers)
         return answers
 
     @property
@@ -192,6 +193,20 @@ def _rank_end(message: dict[str, Any]) -> RankEnd:
         log=str(message.get("log", "")),
         timings_s={str(k): float(v) for k, v in dict(message.get("timings_s") or {}).items()},
     )
+
+
+def _refuse_others(hellos: Mapping[str, Mapping[str, Any]]) -> None:
+    """A node where another bench's agent runs: both would measure the other's load. Our own second agent is none."""
+    own = {int(hello.get("pid") or 0) for hello in hellos.values()}
+    for name, hello in hellos.items():
+        other = int(hello.get("other_agent") or 0)
+        if other and other not in own:
+            who = f"pid {other}" if other > 0 else "its process can't be seen from there"
+            raise NodeError(
+                f"{name}: another bench runs there now ({who}): each would measure the other's load",
+                fix="wait for its end, or end it, then run this again",
+                id="node-busy",
+            )
 
 
 def _with_torch(hellos: Mapping[str, Mapping[str, Any]]) -> None:

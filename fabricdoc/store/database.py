@@ -5,6 +5,7 @@ Write-ahead log, full sync: a commit survives kill -9 and power loss. This modul
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,8 +55,16 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             f"the run store {path} can't be made: {error.strerror}",
             fix=f"make {path.parent} writable, or name another place with --store",
         ) from error
-    with told(path):
-        return _checked(_connect(path, "mode=rw"), path, write=True)
+    try:
+        with told(path):
+            return _checked(_connect(path, "mode=rw"), path, write=True)
+    except StoreError as error:
+        if os.access(path, os.R_OK) and not os.access(path.parent, os.W_OK):  # SQLite only says that it can't open it
+            raise StoreError(
+                f"the run store {path} can't be written: {path.parent} is read-only for you",
+                fix="copy it to a folder of yours (with its -wal file), and name that with --store",
+            ) from error
+        raise
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -72,6 +81,24 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         if connection is None:
             return _checked(sqlite3.connect(":memory:", isolation_level=None), path, write=True)
         return _checked(connection, path, write=False)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path` (device and inode), None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def refuse_replaced(path: Path, opened: tuple[int, int] | None) -> None:
+    """StoreError when the file that was opened is no longer at `path`: what is written to it would be lost."""
+    if opened is not None and identity(path) != opened:
+        raise StoreError(
+            f"the run store {path} was removed or replaced while it was in use",
+            fix="leave it alone while a bench runs; measure again",
+        )
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:

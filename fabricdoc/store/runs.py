@@ -52,6 +52,7 @@ class RunStore:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
         self._connection = connection
+        self._file = database.identity(path)
         self._locks: dict[str, WriterLock] = {}
 
     @classmethod
@@ -121,6 +122,7 @@ class RunStore:
         Raises StoreError with nothing of it stored; launch and samples are untouched, so `rescue` can keep them.
         """
         self._must_hold(run_id)
+        database.refuse_replaced(self.path, self._file)
         text = launch.model_dump_json()
         try:
             Launch.model_validate_json(text)
