@@ -13,12 +13,13 @@ from tests.lab.marked import Command, namespaces_alive, wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
-PHASES = ["cables", "bench", "proof ", "block 1/1: "]  # which line of a phase is shown varies
-MEASURED = "block 1/1: "
+# lines that are always shown; "bounds" ends the plan, so what follows it at once is the proof round
+MEASURED = "search block"
+PHASES = ["cables", "bench", "bounds", MEASURED]
 
 
 def ended_by(sig: signal.Signals, phase: str, folder: Path) -> Command:
-    command = Command(["demo", "-o", str(folder), "--blocks", "1"])
+    command = Command(["demo", "-o", str(folder), "--blocks", "4"])
     command.read_until(phase, 150)
     namespaces = command.namespaces()
     os.kill(command.process.pid, sig)
