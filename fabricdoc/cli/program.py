@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fabricdoc.cli import terminal
@@ -85,6 +86,9 @@ def _report(error: FabricdocError, arguments: Sequence[str]) -> int:
         terminal.screen(as_json="--json" in arguments).error(error)
     except (FabricdocError, OSError, KeyboardInterrupt):
         return error.status
+    except Exception:  # noqa: BLE001 - not even the screen works (a broken installation)
+        with suppress(OSError):
+            os.write(2, f"fabricdoc: {error.message}\n".encode("utf-8", "replace"))
     return error.status
 
 

@@ -70,8 +70,10 @@ class NodeSpec:
         _check_user(self, target)
         if self.role not in ROLES:
             raise UsageError(f"node {self.name}: role is {self.role!r}, wanted head or worker")
-        for word in (self.python, self.image, self.container, *self.ports):
+        for word in (self.python, self.image, self.container):
             _check_word(self.name, word)
+        for port in self.ports:  # no program gets these as words: a netdev may be called -rf
+            _check_port(self.name, port)
         if not self.python:
             raise UsageError(f"node {self.name}: python is empty")
         for key, value in self.env.items():
@@ -108,6 +110,11 @@ def _check_user(node: NodeSpec, target: Target) -> None:
 def _check_word(name: str, word: str) -> None:
     if word.startswith("-") or _CONTROL.search(word):
         raise UsageError(f"node {name}: {word!r} can't be used: it starts with '-' or has a control character")
+
+
+def _check_port(name: str, port: str) -> None:
+    if not port or _CONTROL.search(port):
+        raise UsageError(f"node {name}: {port!r} can't be a port's name: it is empty or has a control character")
 
 
 def _check_variable(name: str, key: str, value: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 
 from fabricdoc.files import is_file
@@ -41,7 +42,8 @@ def check_gate(preset: Preset, specs: Sequence[NodeSpec], progress: Callable[[st
 
     `python` replaces the python of every node.
     """
-    ports = {node.name: tuple(port.netdev for port in node.ports) for node in preset.fingerprint.nodes}
+    # by name, never as a pattern: a preset from elsewhere must not send beacons out of more ports than it names
+    ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in preset.fingerprint.nodes}
     nodes = [_with_ports(spec, ports.get(spec.name, ())) for spec in (specs or nodes_of(preset))]
     if python:
         nodes = [replace(spec, python=python) for spec in nodes]

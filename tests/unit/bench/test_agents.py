@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import _with_torch
+from fabricdoc.bench.agents import _refuse_others, _with_torch
 from fabricdoc.errors import NodeError
 
 pytestmark = pytest.mark.unit
@@ -39,3 +39,19 @@ def test_different_pythons_are_told_apart() -> None:
     other = WITHOUT | {"executable": "/opt/py", "torch_error": "OSError: libcudart.so.13"}
     with pytest.raises(NodeError, match=r"alpha: .* /usr/bin/python3 .*; beta: .* /opt/py .*libcudart"):
         _with_torch({"alpha": WITHOUT, "beta": other})
+
+
+def hello(pid: int, other: int = 0) -> dict[str, Any]:
+    return WITH | {"pid": pid, "other_agent": other}
+
+
+def test_a_free_node_and_our_own_second_agent_are_fine() -> None:
+    _refuse_others({"alpha": hello(1), "beta": hello(2)})
+    _refuse_others({"alpha": hello(1), "also-alpha": hello(2, other=1)})
+
+
+@pytest.mark.parametrize(("other", "who"), [(77, "pid 77"), (-1, "can't be seen")])
+def test_another_bench_on_a_node_is_refused_and_named(other: int, who: str) -> None:
+    with pytest.raises(NodeError, match=f"^beta: another bench .*{who}") as caught:
+        _refuse_others({"alpha": hello(1), "beta": hello(2, other)})
+    assert caught.value.id == "node-busy"

@@ -103,3 +103,13 @@ def test_two_outlets_of_one_stream_know_of_the_same_live_line() -> None:
     assert Outlet(stream).live_columns == 7
     assert Outlet(io.StringIO()).live_columns == 0
     assert Outlet(None).live_columns == 0
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_stream_that_is_not_needed_falls_silent(code: int) -> None:
+    stream = Broken(OSError(code, os.strerror(code)))
+    outlet = Outlet(stream, needed=False)
+    outlet.write("a\n")
+    assert outlet.closed
+    outlet.write("b\n")
+    assert stream.tries == 1

@@ -324,3 +324,32 @@ def test_a_path_with_odd_letters_is_that_path(place: Path, run_of) -> None:
     assert path.stat().st_size > 0
     with RunStore.open(path) as store:
         assert store.latest_id() == "run-1"
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_store_that_is_gone_or_another_file_takes_no_launch(
+    path: Path, run_of, launch_of, samples, replaced: bool
+) -> None:
+    with RunStore.open(path, write=True) as store:
+        store.begin(run_of())
+        store.append_launch("run-1", launch_of(1), samples)
+        path.unlink()
+        if replaced:
+            path.write_bytes(b"")
+        with pytest.raises(StoreError, match="removed or replaced"):
+            store.append_launch("run-1", launch_of(2), samples)
+
+
+def test_a_store_that_is_only_judged_is_not_made(path: Path) -> None:
+    with RunStore.open(path, write=True, make=False) as store:
+        assert store.list_runs() == ()
+        with pytest.raises(InputError, match="no run is stored yet"):
+            store.load()
+    assert not path.exists()
+
+
+def test_a_pipe_is_no_store(path: Path) -> None:
+    os.mkfifo(path)
+    for write in (False, True):
+        with pytest.raises(InputError, match="a pipe or a device"):
+            RunStore.open(path, write=write)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,3 +99,15 @@ def test_a_named_run_without_a_preset_is_not_replaced_by_another() -> None:
     with pytest.raises(UsageError) as caught:
         latest_preset(Runs(), "r1")  # type: ignore[arg-type]
     assert "r1" in caught.value.message
+
+
+def test_a_presets_ports_are_names_never_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[NodeSpec] = []
+    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
+    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
+    port = PortPrint(netdev="*", hca=None, mac="m", mtu=9000, speed_mbps=1, peer="beta/p1")
+    given = preset()
+    nodes = (given.fingerprint.nodes[0].model_copy(update={"ports": (port,)}),)
+    hostile = given.model_copy(update={"fingerprint": Fingerprint(nodes=nodes)})
+    checking.check_gate(hostile, (), lambda _: None)
+    assert [fnmatchcase(name, seen[0].ports[0]) for name in ("*", "eth0")] == [True, False]

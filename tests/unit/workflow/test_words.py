@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
-from fabricdoc.workflow.words import read_duration, read_objective, read_size, read_sizes
+from fabricdoc.workflow.words import (
+    read_address,
+    read_backend,
+    read_duration,
+    read_folders,
+    read_objective,
+    read_size,
+    read_sizes,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -52,3 +63,35 @@ def test_objectives() -> None:
     with pytest.raises(UsageError) as caught:
         read_objective("latency")
     assert "decode" in caught.value.fix
+
+
+@pytest.mark.parametrize("read", [read_duration, read_size])
+def test_numbers_beyond_all_measure(read: Callable[[str], object]) -> None:
+    with pytest.raises(UsageError):
+        read("9" * 400)
+
+
+def test_backends() -> None:
+    assert [read_backend(word) for word in ("auto", "nccl", "gloo")] == ["auto", "nccl", "gloo"]
+    with pytest.raises(UsageError) as caught:
+        read_backend("mpi")
+    assert "gloo" in caught.value.fix
+
+
+@pytest.mark.parametrize("text", ["10.77.0.1", "fe80::1%eth0", "::1", "node-1.cluster", None])
+def test_addresses(text: str | None) -> None:
+    assert read_address(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "a b", "-x", "a;b", "$(id)", "a\n", "x" * 300])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_address(text)
+
+
+def test_preset_folders_must_be_there(tmp_path: Path) -> None:
+    assert read_folders([tmp_path]) == (tmp_path,)
+    (tmp_path / "file").write_text("")
+    for absent in (tmp_path / "no", tmp_path / "file"):
+        with pytest.raises(UsageError, match="no such folder"):
+            read_folders([tmp_path, absent])
