@@ -21,7 +21,8 @@ HOLD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from fabricdoc.probes.claim import Claim
-print(Claim().take(0), flush=True)
+claim = Claim()
+print(claim.take(0), flush=True)
 sys.stdin.read()
 """
 
