@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.demo.gpu import GpuShare, share_gpus
 from fabricdoc.demo.leave import Folder
-from fabricdoc.errors import InconclusiveError, ToolError
+from fabricdoc.errors import InconclusiveError, StoreError, ToolError
 from fabricdoc.export import render
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
@@ -79,7 +79,10 @@ def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[
     fabric = with_cables(specs, scanned, screen.progress)
     folder.leave("cables.json", fabric.model_dump_json(indent=1))
     screen.show(fabric, part="links")
-    measured = _bench(request, screen, folder, specs, fabric)
+    try:
+        measured = _bench(request, screen, folder, specs, fabric)
+    except StoreError as error:  # the demo's store lies in its folder, and it has no --store
+        raise StoreError(error.message, fix="free space there, or name another folder with -o DIR") from error
     return _write_and_gate(screen, folder, specs, measured)
 
 
