@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fabricdoc.model.run import Plan
 from fabricdoc.report.cells import indent, labelled, line
 from fabricdoc.report.text import counted, seconds_text, size_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from fabricdoc.model.run import Plan
 
 
 def render_plan(plan: Plan, notes: Sequence[str] = ()) -> list[RenderableType]:

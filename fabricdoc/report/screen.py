@@ -15,7 +15,6 @@ from fabricdoc import __version__
 from fabricdoc.errors import FabricdocError
 from fabricdoc.model.documents import Document, utc_now
 from fabricdoc.model.findings import ErrorDocument
-from fabricdoc.model.run import Plan
 from fabricdoc.report.cells import BAD, BOLD, DIM, Command, Unwrapped, indent, line
 from fabricdoc.report.fabric import Part
 from fabricdoc.report.json_text import json_text
@@ -27,6 +26,8 @@ from fabricdoc.report.progress import ProgressLine
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from fabricdoc.model.run import Plan
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 120
 
