@@ -14,6 +14,7 @@ from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Preset
 from fabricdoc.store import RunStore
 from fabricdoc.transport import Config, NodeSpec, parse_nodes
+from fabricdoc.tuning import read_preset
 from fabricdoc.workflow.looking import look
 from fabricdoc.workflow.recommending import latest_preset
 
@@ -21,7 +22,7 @@ from fabricdoc.workflow.recommending import latest_preset
 def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
     """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
     if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
-        return latest_preset(None, wanted)
+        return read_preset(Path(wanted))
     return latest_preset(RunStore.open(store), wanted, progress)
 
 

@@ -6,7 +6,7 @@ import secrets
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from fabricdoc.fabric import Rail, rails_of
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.profile import Profile
-from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Plan, Rank, Run
+from fabricdoc.model.run import Backend, Candidate, NodeContext, Objective, Rank, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.nccl import parse_release
 from fabricdoc.serving import load_profile, shapes_for
@@ -81,15 +81,12 @@ class Measured:
 
     run: Run
     recommended: Recommended
-    notes: tuple[str, ...] = field(default=())
 
 
 def opened_agents(request: Request, fabric: Fabric, progress: Progress) -> Agents:
     """Bench agents for every node of the fabric (enter it to start them); refuses a fabric with nothing to measure."""
     _refuse_incomplete(request, fabric)
-    load_profile(request.profile, request.presets)  # a wrong word is told before anything starts
-    if request.current is not None:
-        read_current(request.current)
+    check_request(request)
     progress("starting the bench agents (importing torch)")
     return Agents(request.specs)
 
@@ -102,12 +99,8 @@ def check_request(request: Request) -> None:
     if request.current is not None:
         read_current(request.current)
     if request.candidates and request.backend != "auto":
-        load_candidates(request.candidates, backend=choose_named(request.backend), extra_dirs=request.presets)
-
-
-def choose_named(backend: str) -> Backend:
-    """The backend of that very name."""
-    return "nccl" if backend == "nccl" else "gloo"
+        backend: Backend = "nccl" if request.backend == "nccl" else "gloo"
+        load_candidates(request.candidates, backend=backend, extra_dirs=request.presets)
 
 
 def prepare(request: Request, fabric: Fabric, agents: Agents) -> Prepared:
@@ -162,7 +155,7 @@ def measure(
     except KeyboardInterrupt:
         raise _stopped(bench) from None
     store.save_document(run.id, "fabric", fabric.model_dump_json())
-    return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets), prepared.notes)
+    return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets))
 
 
 def _stopped(bench: Bench) -> StoppedError:
@@ -287,8 +280,3 @@ def has_unified_memory(node: Node) -> bool:
 def new_run_id() -> str:
     """A run's id: UTC time to the second and four random hex digits; sorts by time."""
     return datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(2)
-
-
-def plan_of(prepared: Prepared) -> Plan:
-    """The plan alone, for --dry-run."""
-    return prepared.run.plan

@@ -10,14 +10,13 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from fabricdoc.errors import StoreError, UsageError
-from fabricdoc.files import is_file
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
-from fabricdoc.model.run import Objective, Run
+from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
-from fabricdoc.tuning import build_preset, judge, read_preset
+from fabricdoc.tuning import build_preset, judge
 
 Stored = TypeVar("Stored", Fabric, Preset)
 
@@ -39,7 +38,7 @@ def recommend(
     presets: Sequence[Path] = (),
 ) -> Recommended:
     """Judge stored measurements under a profile and objective (the run's own by default); stores both results."""
-    run = stored_run(store, run_id)
+    run = store.load(run_id)
     wanted = load_profile(profile or run.plan.profile, presets)
     verdict = judge(run, wanted, objective or run.plan.objective)
     store.save_document(run.id, "verdict", verdict.model_dump_json())
@@ -51,22 +50,11 @@ def recommend(
     return Recommended(verdict, preset)
 
 
-def stored_run(store: RunStore, run_id: str | None) -> Run:
-    """The run of that id, or the latest one; UsageError when there is none."""
-    return store.load(run_id)
-
-
-def latest_preset(
-    store: RunStore | None, wanted: str | None, progress: Callable[[str], None] = lambda _: None
-) -> Preset:
-    """A preset by file, by run id, or the latest there is; UsageError when there is none.
+def latest_preset(store: RunStore, wanted: str | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
+    """A stored preset by run id, or the latest there is; UsageError when there is none.
 
     Without `wanted`, runs that came to no preset (interrupted, inconclusive) are passed over, and that is told.
     """
-    if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
-        return read_preset(Path(wanted))
-    if store is None:
-        raise UsageError(f"no preset file {wanted!r}", fix="name a preset file or a run's id", id="no-preset")
     run = store.load(wanted)
     text = store.load_document(run.id, "preset")
     if text is None and wanted is None:
