@@ -96,24 +96,10 @@ class Agents:
         self.close()
         self._channels = open_channels(self._specs, "agent")
         self._channels.broadcast({"do": "hello"})
-        self.hello = self._hellos(time.monotonic() + HELLO_DEADLINE_S)
-
-    def _hellos(self, end: float) -> dict[str, dict[str, Any]]:
-        channels = self.channels
-        answers: dict[str, dict[str, Any]] = {}
-        while len(answers) < len(channels.names):
-            got = channels.receive(max(0.0, end - time.monotonic()))
-            if got is None:
-                silent = ", ".join(sorted(set(channels.names) - set(answers)))
-                raise NodeError(f"the bench agent on {silent} did not answer in {HELLO_DEADLINE_S:.0f} s")
-            name, message = got
-            if message.get("event") == "closed":
-                raise NodeError(str(message["message"]), fix=message["fix"], id=message["id"])
-            if message.get("event") == "hello":
-                answers[name] = message
-        _with_torch(answers)
-        _refuse_others(answers)
-        return answers
+        hellos = self._channels.gather("hello", HELLO_DEADLINE_S, "the bench agent")
+        _with_torch(hellos)
+        _refuse_others(hellos)
+        self.hello = hellos
 
     @property
     def channels(self) -> Channels:

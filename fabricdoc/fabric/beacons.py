@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import fnmatch
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fabricdoc.errors import NodeError
 from fabricdoc.fabric.cabling import Heard, Hearing, rdma_netdevs
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Netdev, Node
-from fabricdoc.transport import Channels, NodeSpec, open_channels
+from fabricdoc.transport import NodeSpec, open_channels
 
 FRAMES = 3
 ROUNDS = 2
 STEP_DEADLINE_S = 10.0
+PROBE = "the beacon probe"
 # the kernel's kinds of interface that lead to no other machine by a cable of their own
 SOFTWARE = frozenset({"bridge", "dummy", "tun", "vxlan", "wireguard", "ipvlan", "macvlan", "ifb", "vrf"})
 
@@ -55,32 +54,15 @@ def exchange(specs: Sequence[NodeSpec], ports: Mapping[str, Sequence[str]]) -> H
     with open_channels(specs, "beacon") as channels:
         for name in channels.names:
             channels.send(name, {"do": "listen", "node": name, "nonce": nonce, "key": key, "ports": list(ports[name])})
-        for name, ready in gather(channels, "ready").items():
+        for name, ready in channels.gather("ready", STEP_DEADLINE_S, PROBE).items():
             _note_ready(heard, name, ready)
         for _ in range(ROUNDS):
             channels.broadcast({"do": "send", "frames": FRAMES})
-            gather(channels, "sent")
+            channels.gather("sent", STEP_DEADLINE_S, PROBE)
         channels.broadcast({"do": "report"})
-        for name, report in gather(channels, "heard").items():
+        for name, report in channels.gather("heard", STEP_DEADLINE_S, PROBE).items():
             _note_heard(heard, name, report)
     return heard
-
-
-def gather(channels: Channels, event: str) -> dict[str, dict[str, Any]]:
-    """One message of `event` from every node, within the step's deadline."""
-    answers: dict[str, dict[str, Any]] = {}
-    end = time.monotonic() + STEP_DEADLINE_S
-    while len(answers) < len(channels.names):
-        got = channels.receive(max(0.0, end - time.monotonic()))
-        if got is None:
-            silent = sorted(set(channels.names) - set(answers))
-            raise NodeError(f"no answer to beacons from {', '.join(silent)}", fix="run `fabricdoc scan` to see why")
-        name, message = got
-        if message.get("event") == "closed":
-            raise NodeError(f"{name}: {message['message']}", fix=message["fix"], id=message["id"])
-        if message.get("event") == event:
-            answers[name] = message
-    return answers
 
 
 def _note_ready(heard: Heard, name: str, ready: dict[str, Any]) -> None:

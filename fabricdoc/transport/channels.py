@@ -67,6 +67,27 @@ class Channels:
             step(tuple(self._channels.values()), left)
             looked = True
 
+    def gather(self, event: str, timeout_s: float, what: str) -> dict[str, dict[str, Any]]:
+        """One message of `event` from every node within `timeout_s` seconds, by node name; others are passed over.
+
+        Raises NodeError: that of a node whose process ended, or `node-timeout` naming the silent ones and `what` runs
+        there.
+        """
+        answers: dict[str, dict[str, Any]] = {}
+        end = time.monotonic() + timeout_s
+        while len(answers) < len(self._channels):
+            got = self.receive(max(0.0, end - time.monotonic()))
+            if got is None:
+                silent = ", ".join(name for name in self._channels if name not in answers)
+                message = f"{what} on {silent} did not answer in {timeout_s:.0f} s"
+                raise NodeError(message, fix="run `fabricdoc scan` to see why", id="node-timeout")
+            name, said = got
+            if said.get("event") == "closed":
+                raise NodeError(str(said["message"]), fix=said["fix"], id=said["id"])
+            if said.get("event") == event:
+                answers[name] = said
+        return answers
+
     def close(self) -> None:
         """End every stdin, wait up to 3 s, then kill what is left of what was started; closing again does nothing."""
         if not self._closed:

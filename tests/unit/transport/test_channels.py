@@ -157,3 +157,31 @@ def test_the_end_of_the_block_by_an_exception_closes_too(payload: bytes) -> None
     with pytest.raises(KeyboardInterrupt), open_channels([ALPHA], "echo", payload=payload):
         raise KeyboardInterrupt
     assert children() == before
+
+
+def test_one_message_of_every_node_is_gathered_and_others_are_passed_over(payload: bytes) -> None:
+    with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
+        channels.send("beta", {"do": "complain", "text": "first\n"})
+        channels.broadcast({"do": "echo", "value": 7})
+        gathered = channels.gather("echo", 10, "the echo")
+    assert gathered == {name: {"event": "echo", "value": 7} for name in ("alpha", "beta")}
+
+
+def test_the_silent_nodes_of_a_gathering_are_named(payload: bytes) -> None:
+    with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
+        channels.send("alpha", {"do": "echo", "value": 7})
+        with pytest.raises(NodeError) as caught:
+            channels.gather("echo", 1, "the echo")
+    assert caught.value.id == "node-timeout"
+    assert caught.value.message == "the echo on beta did not answer in 1 s"
+    assert "fabricdoc scan" in caught.value.fix
+
+
+def test_a_node_that_ends_ends_the_gathering_with_its_own_error(payload: bytes) -> None:
+    with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
+        channels.send("alpha", {"do": "echo", "value": 7})
+        channels.send("beta", {"do": "die", "status": 5})
+        with pytest.raises(NodeError) as caught:
+            channels.gather("echo", 10, "the echo")
+    assert caught.value.id == "probe-failed"
+    assert caught.value.message.startswith("beta: the echo probe ended with status 5")
