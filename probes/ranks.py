@@ -23,7 +23,7 @@ from .forking import STACK_SIGNAL, Forked
 LOG_TAIL = 256 * 1024
 LOG_LIMIT = 64 * 1024 * 1024
 LINE_LIMIT = 8 * 1024 * 1024
-STACK_S = 0.2
+STACK_S = 1.0  # on a busy machine 0.2 s was too little for the dump to be written
 KILL_S = 3.0
 _CHUNK = 1 << 16
 _REASON_LENGTH = 500
