@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +48,8 @@ def _bytes(path: Path, most: int) -> bytes | None:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The table in that text. ValueError (TOMLDecodeError where a line is known) for anything else, however deep."""
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -5,6 +5,7 @@ Whatever happens (a signal, a full disk, a fault of ours) ends in a status of `E
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from fabricdoc.cli import terminal
 from fabricdoc.cli.signals import stopping
 from fabricdoc.errors import ExitStatus, FabricdocError, StoppedError, ToolError, UsageError
 
+GC_AFTER = 200_000
+"""Objects made between two collections of garbage (Python: 700): while a command loads, there is none to find."""
 STOPPED = "stopped; nothing that was started is left running"
 
 
@@ -32,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(arguments: list[str]) -> int:
     terminal.begin()
+    gc.set_threshold(GC_AFTER)
     try:
         _fill_descriptors()
         status = int(_program(arguments))

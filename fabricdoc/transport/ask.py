@@ -97,7 +97,7 @@ class Asking:
         payload: bytes | None = None,
     ) -> None:
         check_unique(nodes)
-        zipped = probe_zip() if payload is None else payload
+        zipped = probe_zip(module) if payload is None else payload
         self._questions = [_Question(Channel(node, module, zipped), request, deadline_s) for node in nodes]
         self._waiting, self._active = deque(self._questions), list[_Question]()
         try:

@@ -13,7 +13,6 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from secrets import token_hex
 from typing import Any
 
 from fabricdoc.errors import NodeError
@@ -108,7 +107,7 @@ class Channel:
         self.ended = False
         self.killed = False
         self.begun_at = 0.0
-        self._nonce = token_hex(8)
+        self._nonce = os.urandom(8).hex()
         self._frames = Frames(self._nonce)
         self._stderr = Tail()
         self._outgoing = bytearray(payload)

@@ -132,7 +132,7 @@ def open_channels(
     `start_deadline_s` seconds of its own start (nothing is left running then), UsageError for nodes that can't be used.
     """
     check_unique(nodes)
-    zipped = probe_zip() if payload is None else payload
+    zipped = probe_zip(module) if payload is None else payload
     channels = [Channel(node, module, zipped) for node in nodes]
     try:
         _start(channels, start_deadline_s)

@@ -5,7 +5,6 @@ A process id means its user, mount, UTS and network namespaces; a path means tha
 status 125 when it can't enter, 127 when the command is not there; otherwise that of the command.
 """
 
-import ctypes
 import os
 import sys
 from pathlib import Path
@@ -23,6 +22,8 @@ def enter(place: str) -> None:
     else:
         wanted = [(_open(place, kind), flag) for kind, flag in KINDS if _foreign(place, kind)]
     here = _working_folder()
+    import ctypes  # nothing but this function needs it, and the transport imports this module for its statuses
+
     libc = ctypes.CDLL(None, use_errno=True)
     for fd, flag in wanted:
         if libc.setns(fd, flag) != 0:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import AddressValueError, IPv6Address
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -160,6 +159,8 @@ def _parse_ssh(text: str) -> Target:
 
 
 def _check_v6(text: str, address: str) -> None:
+    from ipaddress import AddressValueError, IPv6Address
+
     try:
         IPv6Address(address)
     except AddressValueError as error:

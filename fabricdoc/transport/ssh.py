@@ -6,7 +6,6 @@ set here is only what a program without a terminal needs. Reading ssh's complain
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Sequence
@@ -51,6 +50,8 @@ def _sharing(node: NodeSpec) -> tuple[str, ...]:
     if folder is None:
         return ("ControlMaster=no", "ControlPath=none")
     # %C knows neither the alias nor the jump host: two nodes behind two jump hosts may have one address
+    import hashlib
+
     own = hashlib.sha256(f"{node.target}\0{node.user}\0{node.ssh_config}".encode()).hexdigest()[:8]
     path = str(folder).replace("%", "%%")
     return ("ControlMaster=auto", f"ControlPath={path}/%C-{own}", f"ControlPersist={PERSIST_S}")

@@ -1,21 +1,46 @@
-"""The zip of the probes that travels to a node: built in memory, once, the same bytes for the same sources.
+"""The zip of one probe that travels to a node: built in memory, once, the same bytes for the same sources.
 
-Holds every .py file of `fabricdoc.probes` under `probes/`. Nothing is written to a disk, here or there.
+Holds that probe's module of `fabricdoc.probes` and every module it imports, under `probes/`. Nothing is written to a
+disk, here or there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_ALWAYS = ("__init__", "__main__")
+_RELATIVE = re.compile(r"^[ ]*from \.(\w*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 @cache
-def probe_zip() -> bytes:
-    """The probes as one deflated zip."""
-    return build_zip(probe_sources())
+def probe_zip(module: str) -> bytes:
+    """Probe `module` (`scan`, `agent`, ...) and all it needs as one deflated zip."""
+    sources = probe_sources()
+    needed = {f"probes/{name}.py" for name in needed_modules(sources, module)}
+    return build_zip({path: text for path, text in sources.items() if path in needed})
+
+
+def needed_modules(sources: Mapping[str, str], module: str) -> set[str]:
+    """Names of the modules that `module` imports, however indirectly and wherever in its text; itself included."""
+    needed, ahead = set[str](), [*_ALWAYS, module]
+    while ahead:
+        name = ahead.pop()
+        if name not in needed and (text := sources.get(f"probes/{name}.py")) is not None:
+            needed.add(name)
+            ahead += _imported(text)
+    return needed
+
+
+def _imported(text: str) -> list[str]:
+    """The probes a module's text names in its relative imports."""
+    found = []
+    for source, names in _RELATIVE.findall(text):
+        found += [source] if source else re.findall(r"\w+", names)
+    return found
 
 
 def probe_sources() -> dict[str, str]:
