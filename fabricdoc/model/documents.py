@@ -24,6 +24,9 @@ class Unknown(Frozen):
     unknown: str
 
 
+NOT_READ = Unknown.model_construct(unknown="not read")
+"""The default of a fact that a probe of an earlier version, or a dump, does not hold."""
+
 Fact = Union[T, Unknown]  # noqa: UP007 - a generic alias needs Union on Python 3.11
 
 

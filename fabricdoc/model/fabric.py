@@ -1,138 +1,33 @@
-"""The fabric document: nodes with their HCAs, netdevs, GPUs and host facts, the links between them, findings.
+"""The fabric document: nodes with all that was read of them, the links between them, findings.
 
-Field names and units are the contract with `probes`: the scan probe prints exactly the fields of `NodeReport`.
+Field names and units are the contract with `probes`: the scan probe prints exactly the fields of `NodeReport`. What a
+node is made of has modules of its own (`netdev`, `rdma`, `pcie`, `gpu`, `host`); their classes can be had from here.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from fabricdoc.model.documents import Document, Fact, Frozen
+from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.findings import Finding
+from fabricdoc.model.gpu import Gpu, Tenant
+from fabricdoc.model.host import ConfFile, Container, Host, KernelEvent, Library
+from fabricdoc.model.netdev import Address, Neighbour, Netdev, Qos, Route, Rule
+from fabricdoc.model.pcie import PcieFunction
+from fabricdoc.model.rdma import Counters, Gid, Hca, Port
 
-
-class Address(Frozen):
-    """One IP address of a netdev; `scope` is the kernel's word (global, link, host)."""
-
-    ip: str
-    prefix: int
-    family: Literal["ipv4", "ipv6"]
-    scope: str = "global"
-
-
-class Netdev(Frozen):
-    """A network interface. `mtu` in bytes, `speed_mbps` in Mbit/s as the kernel reports it."""
-
-    name: str
-    ifindex: int
-    mac: Fact[str]
-    mtu: Fact[int]
-    carrier: Fact[bool]
-    operstate: Fact[str]
-    speed_mbps: Fact[int]
-    carrier_changes: Fact[int]
-    driver: Fact[str]
-    pci: Fact[str]
-    phys_port_name: Fact[str]
-    kind: str | None = None
-    master: str | None = None
-    altnames: tuple[str, ...] = ()
-    addresses: tuple[Address, ...] = ()
-
-
-class Gid(Frozen):
-    """One filled slot of a port's GID table."""
-
-    index: int
-    gid: str
-    type: Fact[str]
-    netdev: Fact[str]
-    ipv4: str | None = None
-    link_local: bool = False
-
-
-class Port(Frozen):
-    """A port of an HCA. `rate_gbps` in Gbit/s, `active_mtu` in bytes (RDMA path MTU)."""
-
-    number: int
-    state: Fact[str]
-    phys_state: Fact[str]
-    rate_gbps: Fact[float]
-    link_layer: Fact[str]
-    active_mtu: Fact[int]
-    netdev: Fact[str]
-    gids: Fact[tuple[Gid, ...]]
-
-
-class Hca(Frozen):
-    """An RDMA device as the kernel names it."""
-
-    name: str
-    driver: Fact[str]
-    firmware: Fact[str]
-    node_guid: Fact[str]
-    sys_image_guid: Fact[str]
-    board_id: Fact[str]
-    pci: Fact[str]
-    ports: tuple[Port, ...] = ()
-
-
-class Route(Frozen):
-    """A main-table route; `destination` is CIDR or "default"."""
-
-    destination: str
-    netdev: str
-    gateway: str | None = None
-    source: str | None = None
-    family: Literal["ipv4", "ipv6"] = "ipv4"
-
-
-class Gpu(Frozen):
-    """A GPU as NVML sees it. `memory_bytes` is unknown on unified-memory parts (GB10), which is a fact."""
-
-    index: int
-    name: Fact[str]
-    uuid: Fact[str]
-    pci: Fact[str]
-    compute_capability: Fact[str]
-    memory_bytes: Fact[int]
-    processes: Fact[tuple[int, ...]]
-
-
-class Host(Frozen):
-    """The operating system as a process started here sees it. Memory and limits in bytes (-1 = unlimited).
-
-    `torch` is the version this node's python would import (read from package metadata, never imported).
-    """
-
-    hostname: Fact[str]
-    kernel: Fact[str]
-    os: Fact[str]
-    arch: Fact[str]
-    cpus: Fact[int]
-    python: Fact[str]
-    machine_id: Fact[str]
-    boot_id: Fact[str]
-    memory_total: Fact[int]
-    memory_available: Fact[int]
-    memlock: Fact[int]
-    shm_bytes: Fact[int]
-    nvidia_driver: Fact[str]
-    infiniband_devices: Fact[tuple[str, ...]]
-    libibverbs: Fact[str]
-    torch: Fact[str]
-    environment: dict[str, str] = {}
-
-
-class Container(Frozen):
-    """Whether this is inside a container: `kind` is docker, podman, kubernetes, slurm, lxc or none."""
-
-    kind: Fact[str]
-    evidence: str = ""
+__all__ = [
+    "Address", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid", "GidChoice",
+    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "Neighbour", "Netdev", "Node",
+    "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "Tenant",
+]  # fmt: skip
 
 
 class NodeReport(Frozen):
-    """What the scan probe reports; `timings_ms` is the time each section took, in milliseconds."""
+    """What the scan probe reports; `timings_ms` is the time each section took, in milliseconds.
+
+    `watched_s` is how long counters were watched (0: read once).
+    """
 
     hcas: Fact[tuple[Hca, ...]]
     netdevs: Fact[tuple[Netdev, ...]]
@@ -140,14 +35,55 @@ class NodeReport(Frozen):
     gpus: Fact[tuple[Gpu, ...]]
     host: Host
     container: Container
+    rules: Fact[tuple[Rule, ...]] = NOT_READ
+    neighbours: Fact[tuple[Neighbour, ...]] = NOT_READ
+    pcie: Fact[tuple[PcieFunction, ...]] = NOT_READ
+    counters: Fact[tuple[Counters, ...]] = NOT_READ
+    watched_s: float = 0.0
     timings_ms: dict[str, float] = {}
 
 
+class Cage(Frozen):
+    """A physical connector and the HCAs that share it (twins), with the evidence that says so.
+
+    `id` is unique on the node ("fc4c:ea03:00f9:4230/p0"); `by` names the facts used, strongest known first.
+    """
+
+    id: str
+    hcas: tuple[str, ...]
+    by: str
+
+
+class GidChoice(Frozen):
+    """The GID that NCCL takes on a port when NCCL_IB_GID_INDEX is unset (2.21 and later), and why it is that one."""
+
+    hca: str
+    port: int
+    index: int
+    gid: str
+    why: str
+
+
+class GpuPath(Frozen):
+    """How far a GPU is from an HCA, in the words of `nvidia-smi topo -m`: PIX, PXB, PHB, NODE, SYS."""
+
+    gpu: int
+    hca: str
+    path: str
+
+
 class Node(NodeReport):
-    """A node of the fabric: its unique name, how it was reached, and what the probe reported."""
+    """A node of the fabric: its unique name, how it was reached, what the probe reported, and what follows from it.
+
+    `clock_offset_s` is the node's clock minus this machine's, known to within half of the time the question took.
+    """
 
     name: str
     target: str
+    cages: tuple[Cage, ...] = ()
+    nccl_gids: tuple[GidChoice, ...] = ()
+    gpu_paths: tuple[GpuPath, ...] = ()
+    clock_offset_s: Fact[float] = NOT_READ
 
 
 class FailedNode(Frozen):

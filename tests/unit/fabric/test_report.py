@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.report import MAX_DEPTH, MAX_TEXT, check_bounds, read_report
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import NodeReport
 from tests.fabrics import hca, netdev, node
 
 pytestmark = pytest.mark.unit
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.unit
 def raw() -> dict[str, Any]:
     """A whole report as a probe sends it."""
     whole = node("x", netdevs=[netdev("p0", ip="10.0.0.1")], hcas=[hca("rocep1s0f0", "p0")])
-    report: dict[str, Any] = json.loads(whole.model_dump_json(exclude={"name", "target"}))
+    report: dict[str, Any] = json.loads(whole.model_dump_json(include=set(NodeReport.model_fields)))
     return report
 
 

@@ -11,6 +11,7 @@ import pytest
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric import scan
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import NodeReport
 from tests.fabrics import netdev, node
 
 pytestmark = pytest.mark.unit
@@ -24,7 +25,7 @@ def spec(name: str) -> SimpleNamespace:
 
 def report(name: str, mtu: int = 9000, ip: str = "10.77.0.1") -> dict[str, Any]:
     whole = node(name, netdevs=[netdev("p0", mac=f"02:00:00:00:00:{len(name):02x}", ip=ip, mtu=mtu)])
-    return {"event": "result", "report": whole.model_dump(mode="json", exclude={"name", "target"})}
+    return {"event": "result", "report": whole.model_dump(mode="json", include=set(NodeReport.model_fields))}
 
 
 def scanned(monkeypatch: pytest.MonkeyPatch, answers: Answers, asked: list[Any] | None = None, **options: float) -> Any:
