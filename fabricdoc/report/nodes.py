@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import FailedNode, Gpu, Node
 from fabricdoc.report.cells import BAD, BOLD, DIM, WARN, Words, indent, line
+from fabricdoc.report.counters import render_grown
 from fabricdoc.report.findings import render_fix
 from fabricdoc.report.hcas import render_hcas
 from fabricdoc.report.ports import render_ports
+from fabricdoc.report.qos import render_qos
 from fabricdoc.report.reasons import Reasons
-from fabricdoc.report.text import UNKNOWN, fact_text, size_text
+from fabricdoc.report.text import UNKNOWN, counted, fact_text, size_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,8 +31,10 @@ def render_node(node: Node, linked: Collection[str] = ()) -> list[RenderableType
     return [
         head,
         *(indent(part) for part in body),
-        *render_hcas(node.hcas, reasons),
+        *render_hcas(node, reasons),
         *render_ports(node, linked, reasons),
+        *render_qos(node),
+        *render_grown(node),
         *reasons.lines(),
     ]
 
@@ -49,6 +53,7 @@ def _host(node: Node, reasons: Reasons) -> list[Words]:
     for label, fact in facts:
         reasons.note(fact, label.strip() or "os")
     known = [f"{label}{fact}" for label, fact in facts if not isinstance(fact, Unknown)]
+    known += [f"NCCL {version}" for version in nccl_versions(node)]
     inside = node.container.kind
     if isinstance(inside, str) and inside != "none":
         known.append(f"inside {inside}")
@@ -61,7 +66,25 @@ def _gpus(gpus: Fact[tuple[Gpu, ...]]) -> list[Words]:
     groups: dict[str, int] = {}
     for gpu in gpus:
         memory = f" {size_text(gpu.memory_bytes)}" if isinstance(gpu.memory_bytes, int) else ""
-        words = f"{fact_text(gpu.name)}{memory}"
+        words = f"{fact_text(gpu.name)}{memory}{_direct(gpu)}"
         groups[words] = groups.get(words, 0) + 1
     driven = ", ".join(f"{count} x {words}" for words, count in groups.items())
-    return [("GPU   ", DIM), driven or "none"]
+    users = {pid for gpu in gpus if not isinstance(gpu.processes, Unknown) for pid in gpu.processes}
+    return [
+        ("GPU   ", DIM),
+        driven or "none",
+        *([(f", in use by {counted(len(users), 'process', 'processes')}", WARN)] if users else []),
+    ]
+
+
+def _direct(gpu: Gpu) -> str:
+    """How RDMA reaches its memory, where the CUDA driver says; a part without GPUDirect is host-staged, no failure."""
+    if gpu.gpudirect_rdma is False and gpu.dma_buf is not True:
+        return ", no GPUDirect: host-staged"
+    return ", GPUDirect" if gpu.gpudirect_rdma is True or gpu.dma_buf is True else ""
+
+
+def nccl_versions(node: Node) -> list[str]:
+    """The versions of the NCCL libraries a process started here would find, each once, in that order."""
+    found = () if isinstance(node.host.libnccl, Unknown) else node.host.libnccl
+    return list(dict.fromkeys(one.version for one in found if isinstance(one.version, str)))

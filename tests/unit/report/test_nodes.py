@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.report.nodes import render_failed, render_node
+from fabricdoc.model.fabric import Library
+from fabricdoc.report.nodes import nccl_versions, render_failed, render_node
 
 pytestmark = pytest.mark.unit
 
@@ -57,3 +58,29 @@ def test_a_failed_node_says_why_and_what_to_do(samples: Any, shown: Any) -> None
     assert text == "gamma  user@gamma  could not be read: refused\n  start sshd there\n"
     named = samples.fabric().failed[0].model_copy(update={"message": "gamma: refused"})
     assert shown(render_failed(named)) == text
+
+
+def test_how_rdma_reaches_a_gpus_memory_and_who_uses_it(alpha: Any, shown: Any) -> None:
+    def said(**fields: Any) -> str:
+        gpu = alpha.gpus[0].model_copy(update=fields)
+        text: str = shown(render_node(alpha.model_copy(update={"gpus": (gpu,)}))).splitlines()[2]
+        return text
+
+    assert said() == "  GPU   1 x NVIDIA GB10"
+    assert said(gpudirect_rdma=False, dma_buf=False).endswith("NVIDIA GB10, no GPUDirect: host-staged")
+    assert said(gpudirect_rdma=False, dma_buf=True).endswith("NVIDIA GB10, GPUDirect")
+    assert said(processes=(7, 8)).endswith("NVIDIA GB10, in use by 2 processes")
+    assert said(processes=(7,)).endswith("in use by 1 process")
+
+
+def test_every_nccl_is_named_once(alpha: Any, shown: Any) -> None:
+    found = (
+        Library(path="/a", version="2.28.9"),
+        Library(path="/b", version="2.30.7"),
+        Library(path="/c", version="2.28.9"),
+        Library(path="/d"),
+    )
+    node = alpha.model_copy(update={"host": alpha.host.model_copy(update={"libnccl": found})})
+    assert nccl_versions(node) == ["2.28.9", "2.30.7"]
+    assert "NCCL 2.28.9, NCCL" in " ".join(shown(render_node(node)).split())
+    assert nccl_versions(alpha) == []
