@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Node
-from fabricdoc.report.cells import DIM, WARN, Column, Name, indent, line, table
+from fabricdoc.report.cells import DIM, WARN, Column, Name, Words, indent, line, table
 from fabricdoc.report.text import counted
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def render_grown(node: Node) -> list[RenderableType]:
         Column("of", flex=True),
         Column(f"grew in {node.watched_s:g} s", right=True),
     ]
-    rows = [[Name(name), Name(subject), f"{by:,}"] for by, subject, name in grown[:MOST]]
+    rows: list[list[Words | RenderableType]] = [
+        [Name(name), Name(subject), f"{by:,}"] for by, subject, name in grown[:MOST]
+    ]
     more = len(grown) - MOST
     rest = [indent(line((f"and {counted(more, 'more counter')}", DIM)))] if more > 0 else []
     return [table(columns, rows), *rest]
