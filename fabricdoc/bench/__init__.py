@@ -8,11 +8,12 @@ from fabricdoc.bench.agents import Agents
 from fabricdoc.bench.base import bare_default, base_candidate, rail_candidates
 from fabricdoc.bench.candidates import applicable, load_candidates
 from fabricdoc.bench.current import read_current
-from fabricdoc.bench.plan import GRID, grid_shapes, make_plan, merge_shapes
+from fabricdoc.bench.plan import CONFIRMED, GRID, grid_shapes, make_plan, merge_shapes
 from fabricdoc.bench.run import Bench, run_bench
 from fabricdoc.bench.statistics import paired_interval
 
 __all__ = [
+    "CONFIRMED",
     "GRID",
     "Agents",
     "Bench",

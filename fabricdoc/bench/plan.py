@@ -20,6 +20,7 @@ REPLAYS = 4
 WARMUP = 20
 BUDGET_BYTES = {"gloo": 64 * MIB, "nccl": 256 * MIB}
 LEAST_CALLS = 5
+CONFIRMED = 2  # how many winners of the search are launched again in fresh blocks
 THROUGHPUT_FROM = MIB
 SECONDS_TO_START = {"gloo": 0.8, "nccl": 1.2}  # fork, init, first connection: measured on the lab and on an H200
 SECONDS_PER_CALL = {"gloo": 0.5e-3, "nccl": 0.1e-3}
@@ -59,15 +60,23 @@ def block_order(candidates: Sequence[Candidate], block: int, seed: int) -> tuple
     return tuple(order)
 
 
-def estimate(backend: Backend, candidates: int, shapes: Sequence[Shape], blocks: int, ranks_per_node: int) -> Estimate:
-    """Launches of proof, search and one confirmation round, with seconds, bytes on a link and memory of a node."""
-    launches = candidates + blocks * (candidates + 1) + blocks * 3
+def estimate(
+    backend: Backend, candidates: Sequence[Candidate], shapes: Sequence[Shape], blocks: int, ranks_per_node: int
+) -> Estimate:
+    """Launches of proof, search and the largest confirmation, with seconds, bytes on a link and memory of a node."""
+    launches = len(candidates) + blocks * (len(candidates) + 1) + blocks * _confirmed_per_block(candidates)
     per_launch = sum(calls_for(backend, s, v) * s.size for s in shapes for v in _timed(backend, s))
     memory = ranks_per_node * (MEMORY_PER_RANK[backend] + 4 * max((shape.size for shape in shapes), default=0))
     seconds = launches * seconds_per_launch(backend, shapes)
     return Estimate(
         launches=launches, seconds=round(seconds, 1), bytes_per_link=launches * per_launch, memory_per_node=memory
     )
+
+
+def _confirmed_per_block(candidates: Sequence[Candidate]) -> int:
+    """Base twice and as many winners as can be confirmed; base, default and current are not chosen."""
+    winners = min(CONFIRMED, sum(candidate.role == "candidate" for candidate in candidates))
+    return 2 + winners if winners else 0
 
 
 def seconds_per_launch(backend: Backend, shapes: Sequence[Shape]) -> float:
@@ -117,7 +126,7 @@ def make_plan(
             "launch_deadline_s": DEADLINE_S[backend],
             "profile": profile,
             "objective": objective,
-            "estimate": estimate(backend, len(candidates), shapes, blocks, per_node),
+            "estimate": estimate(backend, candidates, shapes, blocks, per_node),
             "unified_memory": tuple(unified_memory),
         }
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricdoc.bench import (
+    CONFIRMED,
     GRID,
     Agents,
     Bench,
@@ -41,7 +42,6 @@ from fabricdoc.tuning import judge
 from fabricdoc.workflow.recommending import Recommended, recommend
 
 Progress = Callable[[str], None]
-CONFIRMED = 2  # how many winners are launched again in fresh blocks
 DEFAULT_SETS = {"gloo": (), "nccl": ("decode",)}
 
 

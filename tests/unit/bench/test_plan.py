@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -19,11 +20,11 @@ TREE = Candidate(name="tree", variables={"A": "9"})
 RANKS = [Rank(rank=0, node="alpha", local_rank=0), Rank(rank=1, node="beta", local_rank=0)]
 
 
-def plan(backend: str = "gloo", blocks: int = 6) -> Plan:
+def plan(backend: str = "gloo", blocks: int = 6, candidates: Sequence[Candidate] = (BASE, DEFAULT, TREE)) -> Plan:
     return planning.make_plan(
         backend=backend,  # type: ignore[arg-type]
         ranks=RANKS,
-        candidates=[BASE, DEFAULT, TREE],
+        candidates=candidates,
         shapes=planning.grid_shapes(),
         blocks=blocks,
         seed=7,
@@ -76,6 +77,13 @@ def test_the_estimate_bounds_launches_and_grows_with_blocks() -> None:
     assert many.seconds > few.seconds
     assert many.bytes_per_link > few.bytes_per_link > 0
     assert few.memory_per_node > 0
+
+
+@pytest.mark.parametrize(("others", "confirmed"), [(0, 0), (1, 3), (2, 4), (7, 4)])
+def test_the_estimate_counts_every_launch_that_confirms_the_most_winners(others: int, confirmed: int) -> None:
+    candidates = [BASE, DEFAULT, *(TREE.model_copy(update={"name": f"tree-{i}"}) for i in range(others))]
+    search = planning.block_order(candidates, 1, 7)
+    assert plan(candidates=candidates).estimate.launches == len(candidates) + 6 * (len(search) + confirmed)
 
 
 def test_the_proof_launch_makes_few_calls() -> None:
