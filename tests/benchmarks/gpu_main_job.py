@@ -156,7 +156,7 @@ def leave(preset: object, keep: Path) -> None:
 
 
 def nodes(stack: ExitStack, rate_mbit: int | None) -> list[NodeSpec]:
-    """Two lab nodes that share the GPU."""
+    """Two lab nodes with a GPU each, or sharing one."""
     share = share_gpus(stack, 2)
     lab = stack.enter_context(open_lab(LabSpec(rate_mbit=rate_mbit)))
     return [
