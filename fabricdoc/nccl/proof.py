@@ -65,6 +65,7 @@ class _Reading:
         self._devices: set[int] = set()
         self._channels = False
         self._direct: bool | None = None
+        self._ring_direct: bool | None = None
         self._worlds: set[int] = set()
         self._choices: dict[tuple[str, int, bool], tuple[str, str, int]] = {}
         self._variables: dict[str, str] = {}
@@ -130,17 +131,14 @@ class _Reading:
         self._via, self._channels = plain(groups["net"], 100), True
         if len(self._devices) < MAX_NAMES:
             self._devices.add(int(groups["dev"]))
-        self._note_direct("/GDRDMA" in groups["flags"])
+        self._direct = "/GDRDMA" in groups["flags"] or bool(self._direct)
 
     def _take_count(self, _groups: Mapping[str, str], _event: Event) -> None:
         self._channels = True
 
     def _take_ring(self, groups: Mapping[str, str], _event: Event) -> None:
         self._channels = True
-        self._note_direct(groups["gdr"] == "1")
-
-    def _note_direct(self, used: bool) -> None:
-        self._direct = used or bool(self._direct)
+        self._ring_direct = groups["gdr"] == "1"
 
     def _take_world(self, groups: Mapping[str, str], _event: Event) -> None:
         if len(self._worlds) < MAX_NAMES:
@@ -172,17 +170,28 @@ class _Reading:
         network = self._network or self._assigned or self._via
         choices = self._sized_choices()
         seen = bool(network) and (self._channels or bool(choices))
-        direct: Fact[bool] = Unknown(unknown="the log has no line of a channel through the network")
         return Proof(
             grade="seen" if seen else "echoed" if self._variables else "none",
             version=self._version or Unknown(unknown="the log has no version line"),
             network=network or Unknown(unknown=self._no_network),
             interfaces=self._interfaces(network),
-            gpu_direct=direct if self._direct is None else self._direct,
+            gpu_direct=self._gpu_direct(),
             choices=choices,
             variables_read=self._variables,
             warnings=tuple(self._warnings),
         )
+
+    def _gpu_direct(self) -> Fact[bool]:
+        """What the channel lines say. The ring line alone proves only a no.
+
+        NCCL starts from "GDR 1" and clears it while it connects the ring's links: where trees connected first it stays,
+        over sockets too (transport/generic.cc; seen with 2.28.9 on socket rails).
+        """
+        if self._direct is not None:
+            return self._direct
+        if self._ring_direct is False:
+            return False
+        return Unknown(unknown="the log has no line of a channel through the network")
 
     def _sized_choices(self) -> tuple[Choice, ...]:
         """Choices with whole sizes. A per-rank size is left out unless the log names exactly one group size."""

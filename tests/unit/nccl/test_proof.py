@@ -139,13 +139,19 @@ def test_warnings_are_few_short_and_not_repeated() -> None:
     [
         ("Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA", True),
         ("Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0(0)/GDRDMA(PCI)/Shared", True),
-        ("Connected all rings, use ring PXN 0 GDR 1", True),
         ("Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0", False),
         ("Connected all rings, use ring PXN 0 GDR 0", False),
     ],
 )
 def test_gpu_direct_comes_from_channels(text: str, expected: bool) -> None:
     assert read_proof(INFO + text).gpu_direct is expected
+
+
+def test_a_rings_gdr_1_proves_nothing_and_channels_overrule_it() -> None:
+    ring = INFO + "Connected all rings, use ring PXN 0 GDR 1\n"
+    sockets = INFO + "Channel 00/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"
+    assert isinstance(read_proof(ring).gpu_direct, Unknown)
+    assert read_proof(sockets + ring).gpu_direct is read_proof(ring + sockets).gpu_direct is False
 
 
 def test_gpu_direct_is_not_proved_by_what_the_nic_could_do() -> None:
