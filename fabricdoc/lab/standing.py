@@ -6,6 +6,7 @@ process with the recorded pid and start time is ever ended; programs a user runs
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from fabricdoc.lab.state import live_states, state_folder, state_path, write_sta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from fabricdoc.lab.model import LabDocument
 
@@ -65,14 +67,18 @@ def lab_down(name: str | None = None) -> tuple[LabState, ...]:
     states = live_states(folder)
     if name is not None:
         check_name(name, "lab name")
-        states = tuple(state for state in states if state.name == name) or _not_up(name, states)
+        states = tuple(state for state in states if state.name == name) or _not_up(name, states, folder)
     for state in states:
         _end(state)
         state_path(folder, state.name).unlink(missing_ok=True)
     return states
 
 
-def _not_up(name: str, states: Iterable[LabState]) -> tuple[LabState, ...]:
+def _not_up(name: str, states: Iterable[LabState], folder: Path) -> tuple[LabState, ...]:
+    file = state_path(folder, name)
+    if file.exists():
+        fix = f"use that version, or end it: rm {shlex.quote(str(file))}"
+        raise UsageError(f"lab {name} was made by another version of fabricdoc", fix=fix)
     names = ", ".join(state.name for state in states)
     raise UsageError(f"no lab named {name} is up", fix=f"labs that are up: {names or 'none'}")
 

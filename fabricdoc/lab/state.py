@@ -118,14 +118,17 @@ def _link_new(draft: Path, file: Path, text: str) -> bool:
 
 
 def live_states(folder: Path) -> tuple[LabState, ...]:
-    """The labs that stand, by name; files of labs that don't (or that say nothing sensible) are removed."""
+    """The labs that stand, by name; files of labs that don't (or that say nothing sensible) are removed.
+
+    The file of a lab that another version of fabricdoc holds stays: without it, that lab would end.
+    """
     live = []
     with _locked(folder):
         for file in sorted(folder.glob("*.json")):
             state = read_state(file)
             if state and is_live(state):
                 live.append(state)
-            else:
+            elif state or not held_by_other_version(file):
                 file.unlink(missing_ok=True)
     return tuple(live)
 
@@ -164,6 +167,17 @@ def read_state(file: Path) -> LabState | None:
     except (OSError, ValueError, UsageError):
         return None
     return state if state.name == file.stem and NAME.fullmatch(state.name) else None
+
+
+def held_by_other_version(file: Path) -> bool:
+    """Whether a state file we can't read names, in the words every version uses, a holder that lives."""
+    try:
+        with file.open("rb") as stream:
+            said = json.loads(stream.read(MAX_STATE))
+        pid, start, boot = said["pid"], said["start"], said["boot"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+    return type(pid) is int and pid > 0 and boot == boot_id() and start_time(pid) == start
 
 
 def is_live(state: LabState) -> bool:

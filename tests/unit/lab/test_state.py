@@ -272,3 +272,30 @@ def test_a_holder_that_will_not_end_is_an_error_and_keeps_its_file(
 
 def _denied(*_: object, **__: object) -> bool:
     raise PermissionError
+
+
+def _of_another_version(folder: Path, **changes: object) -> Path:
+    """A state file with a key this version does not know, whose holder is this very process."""
+    said = dataclasses.asdict(_state("newer")) | {"colour": "green"} | changes
+    file = state_path(folder, "newer")
+    file.write_text(json.dumps(said))
+    return file
+
+
+def test_the_lab_of_another_version_is_left_standing(folder: Path) -> None:
+    file = _of_another_version(folder, nodes="in a form of its own")
+    assert live_states(folder) == () and file.exists()
+    with pytest.raises(UsageError, match="another version") as caught:
+        lab_down("newer")
+    assert str(file) in caught.value.fix
+    with pytest.raises(UsageError, match="is up already"):
+        lab_up(name="newer")
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"pid": 2**22 + 1}, {"pid": "1"}, {"pid": True}, {"pid": -1}, {"start": 1}, {"boot": "another"}]
+)
+def test_a_file_of_a_lab_that_is_gone_is_cleared_whoever_wrote_it(folder: Path, changes: dict[str, object]) -> None:
+    file = _of_another_version(folder, nodes="in a form of its own", **changes)
+    assert live_states(folder) == () and not file.exists()
