@@ -71,7 +71,3 @@ class StoppedError(FabricdocError):
     """The user stopped the command; the message says what is kept (exit 130)."""
 
     status = ExitStatus.INTERRUPTED
-
-
-class DeadlineError(FabricdocError):
-    """A time limit passed (exit 4)."""

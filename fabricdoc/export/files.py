@@ -15,6 +15,7 @@ from fabricdoc.errors import ToolError, UsageError
 from fabricdoc.export.render import render
 from fabricdoc.export.rules import format_named
 from fabricdoc.model.preset import Preset
+from fabricdoc.sudo import Owner, sudo_owner
 
 SUFFIXES = {"env": ".env", "bash": ".sh", "docker": ".docker", "json": ".json"}
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -28,7 +29,7 @@ def write_all(preset: Preset, folder: Path, fmt: str = "env", env: Mapping[str, 
     """
     format_named(fmt)
     texts = {_file_name(node.name) + SUFFIXES[fmt]: render(preset, node, fmt) for node in preset.nodes}
-    owner = _calling_user(os.environ if env is None else env)
+    owner = sudo_owner(env)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [_write(folder / name, text, owner) for name, text in texts.items()]
@@ -45,13 +46,7 @@ def _file_name(node: str) -> str:
     return node
 
 
-def _calling_user(env: Mapping[str, str]) -> tuple[int, int] | None:
-    """The user and group behind sudo, or None when this isn't root under sudo."""
-    user, group = env.get("SUDO_UID", ""), env.get("SUDO_GID", "")
-    return (int(user), int(group)) if os.geteuid() == 0 and user.isdecimal() and group.isdecimal() else None
-
-
-def _write(target: Path, text: str, owner: tuple[int, int] | None) -> Path:
+def _write(target: Path, text: str, owner: Owner | None) -> Path:
     """A new file beside the target, then renamed over it: a link put there in between is replaced, not followed."""
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     partial = Path(name)
@@ -60,7 +55,7 @@ def _write(target: Path, text: str, owner: tuple[int, int] | None) -> Path:
             stream.write(text)
             os.fchmod(stream.fileno(), 0o644)
             if owner is not None:
-                os.fchown(stream.fileno(), *owner)
+                os.fchown(stream.fileno(), owner.uid, owner.gid)
         partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Where the store file is, and whose files we make: under sudo they are the calling user's, not root's.
+"""Where the store file is; under sudo what is made here is the calling user's, not root's.
 
-Makes folders and empty files only; it opens no database and never follows a link when it gives a file away.
+Makes folders and empty files only; it opens no database.
 """
 
 from __future__ import annotations
@@ -8,34 +8,10 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from fabricdoc.errors import StoreError
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The user whose store it is: user id, group id and home folder."""
-
-    uid: int
-    gid: int
-    home: Path
-
-
-def sudo_owner(environ: Mapping[str, str] | None = None, euid: int | None = None) -> Owner | None:
-    """The user who called sudo, or None when nobody did (or root did). Facts: sudo(8), SUDO_UID."""
-    environ = os.environ if environ is None else environ
-    if (os.geteuid() if euid is None else euid) != 0 or "SUDO_USER" not in environ:
-        return None
-    text = environ.get("SUDO_UID", "")
-    if not (text.isascii() and text.isdigit()) or int(text) == 0:
-        return None
-    try:
-        user = pwd.getpwuid(int(text))
-    except (KeyError, OverflowError):
-        return None
-    return Owner(user.pw_uid, user.pw_gid, Path(user.pw_dir))
+from fabricdoc.sudo import give_away, sudo_owner
 
 
 def default_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -88,10 +64,3 @@ def make_file(path: Path) -> None:
         return
     os.close(handle)
     give_away(path)
-
-
-def give_away(path: Path) -> None:
-    """Under sudo, make `path` (itself, never what a link points at) the calling user's. Raises OSError."""
-    owner = sudo_owner()
-    if owner is not None:
-        os.chown(path, owner.uid, owner.gid, follow_symlinks=False)

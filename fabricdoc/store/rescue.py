@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fabricdoc.errors import StoreError
 from fabricdoc.model.run import Launch
-from fabricdoc.store import place
 from fabricdoc.store.packing import SampleKey
+from fabricdoc.sudo import give_away
 
 SCHEMA = "fabricdoc/rescued-launch/1"
 
@@ -50,7 +50,7 @@ def _write_new(folder: Path, stem: str, data: bytes) -> Path:
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
-        place.give_away(draft)
+        give_away(draft)
         return draft.rename(_free_name(folder, stem))
     finally:
         draft.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ Reads and checks only; writing it is `fabricdoc init`'s work. Every complaint na
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import expanded, home_folder, is_file, parse_toml, read_text
+from fabricdoc.sudo import sudo_owner
 from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
 
 FILE_NAME = "fabric.toml"
@@ -54,13 +54,8 @@ def config_home() -> Path | None:
     given = os.environ.get("XDG_CONFIG_HOME", "")
     if given.startswith("/"):
         return Path(given)
-    caller = os.environ.get("SUDO_USER", "")
-    if os.geteuid() == 0 and caller:
-        try:
-            return Path(pwd.getpwnam(caller).pw_dir) / ".config"
-        except KeyError:
-            pass
-    home = home_folder()
+    caller = sudo_owner()
+    home = caller.home if caller else home_folder()
     return home / ".config" if home else None
 
 

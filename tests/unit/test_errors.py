@@ -19,7 +19,6 @@ pytestmark = pytest.mark.unit
         (errors.NodeError, 4, "node"),
         (errors.ToolError, 4, "tool"),
         (errors.StoreError, 4, "store"),
-        (errors.DeadlineError, 4, "deadline"),
         (errors.StoppedError, 130, "stopped"),
     ],
 )
@@ -32,7 +31,7 @@ def test_each_kind_has_its_status_and_id(kind: type[FabricdocError], status: int
 
 def test_every_error_of_the_family_is_listed_here() -> None:
     kinds = {x for x in vars(errors).values() if isinstance(x, type) and issubclass(x, FabricdocError)}
-    assert len(kinds) == 9
+    assert len(kinds) == 8
 
 
 def test_exit_statuses_are_those_that_scripts_rely_on() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,10 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_under_sudo_the_files_are_the_calling_users(tmp_path: Path) -> None:
-    (path,) = write_all(preset(node("alpha")), tmp_path, "env", env={"SUDO_UID": "1234", "SUDO_GID": "1235"})
-    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
-    (path,) = write_all(preset(node("alpha")), tmp_path, "env", env={"SUDO_UID": "x", "SUDO_GID": "1"})
+    (path,) = write_all(preset(node("alpha")), tmp_path, "env", env={"SUDO_UID": "65534", "SUDO_USER": "x"})
+    nobody = pwd.getpwuid(65534)
+    assert (path.stat().st_uid, path.stat().st_gid) == (nobody.pw_uid, nobody.pw_gid)
+    (path,) = write_all(preset(node("alpha")), tmp_path, "env", env={"SUDO_UID": "x", "SUDO_USER": "x"})
     assert path.stat().st_uid == 0
 
 

@@ -35,29 +35,6 @@ def test_a_home_is_needed_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--store" in caught.value.fix
 
 
-def test_under_sudo_the_owner_is_the_caller() -> None:
-    environ = {"SUDO_UID": "65534", "SUDO_USER": NOBODY.pw_name}
-    owner = subject.sudo_owner(environ, euid=0)
-    assert owner == subject.Owner(NOBODY.pw_uid, NOBODY.pw_gid, Path(NOBODY.pw_dir))
-
-
-@pytest.mark.parametrize(
-    ("environ", "euid"),
-    [
-        ({}, 0),
-        ({"SUDO_UID": "65534", "SUDO_USER": "x"}, 1000),
-        ({"SUDO_UID": "0", "SUDO_USER": "root"}, 0),
-        ({"SUDO_UID": "65534"}, 0),
-        ({"SUDO_UID": "-1", "SUDO_USER": "x"}, 0),
-        ({"SUDO_UID": "٣", "SUDO_USER": "x"}, 0),
-        ({"SUDO_UID": "99999999999999999999", "SUDO_USER": "x"}, 0),
-        ({"SUDO_UID": "3999999999", "SUDO_USER": "x"}, 0),
-    ],
-)
-def test_nobody_else_owns_it_otherwise(environ: dict[str, str], euid: int) -> None:
-    assert subject.sudo_owner(environ, euid) is None
-
-
 @as_root
 def test_default_path_under_sudo_is_in_the_callers_home() -> None:
     environ = {"SUDO_UID": "65534", "SUDO_USER": NOBODY.pw_name}

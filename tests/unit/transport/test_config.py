@@ -131,9 +131,11 @@ def test_under_sudo_the_calling_users_configuration_counts(monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "daemon")
+    monkeypatch.setenv("SUDO_UID", str(pwd.getpwnam("daemon").pw_uid))
     assert config_home() == Path(pwd.getpwnam("daemon").pw_dir) / ".config"
-    monkeypatch.setenv("SUDO_USER", "no such user")
+    monkeypatch.setenv("SUDO_UID", "3999999999")
     assert config_home() == tmp_path / ".config"
+    monkeypatch.setenv("SUDO_UID", str(pwd.getpwnam("daemon").pw_uid))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("SUDO_USER", "daemon")
     assert config_home() == tmp_path / ".config"
