@@ -1,7 +1,7 @@
-"""A small rtnetlink reader: whole dumps of one kind, the attributes of a message, and their simple types.
+"""A small netlink reader: whole dumps of one kind, single questions, the attributes of a message, simple types.
 
-It asks the kernel only for what any user may read (links, addresses, routes) and sends nothing but dump
-requests. Names of fields and what they mean are the callers'. Layout: linux/netlink.h, linux/rtnetlink.h.
+It asks the kernel only for what any user may read and sends nothing but requests to read. Names of fields and
+what they mean are the callers'. Layout: linux/netlink.h, linux/rtnetlink.h.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE = 18, 22, 26
+NETLINK_ROUTE, NETLINK_GENERIC = 0, 16
+RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE, RTM_GETNEIGH, RTM_GETRULE, RTM_GETDCB = 18, 22, 26, 30, 34, 78
 NLMSG_ERROR, NLMSG_DONE = 2, 3
-NLM_F_REQUEST, NLM_F_DUMP, NLM_F_DUMP_INTR = 0x1, 0x300, 0x10
-NLA_TYPE_MASK = 0x3FFF
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR = 0x1, 0x4, 0x300, 0x10
+NLA_F_NESTED, NLA_TYPE_MASK = 0x8000, 0x3FFF
 
 HEADER = struct.Struct("=IHHII")
 ATTRIBUTE = struct.Struct("=HH")
@@ -36,22 +37,37 @@ class Message(NamedTuple):
     body: bytes
 
 
-def dump(kind: int, request_body: bytes) -> list[bytes]:
+def dump(
+    kind: int, request_body: bytes, protocol: int = NETLINK_ROUTE, found: list[bytes] | None = None
+) -> list[bytes]:
     """The bodies of a whole dump, read again (5 times at most) while the table changes under it.
 
-    Raises OSError: the kernel's refusal, no answer within 2 s, more than 50 000 messages, or a table that
-    would not hold still.
+    A list given as `found` is filled as answers come, so that what came before a refusal is not lost. Raises
+    OSError: the kernel's refusal, no answer within 2 s, more than 50 000 messages, or a table that would not
+    hold still; ValueError: an answer whose lengths are wrong.
     """
+    bodies = [] if found is None else found
     for attempt in range(1, ATTEMPTS + 1):
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE) as wire:
-            wire.settimeout(ANSWER_TIMEOUT_S)
-            wire.bind((0, 0))
-            flags = NLM_F_REQUEST | NLM_F_DUMP
-            wire.send(HEADER.pack(HEADER.size + len(request_body), kind, flags, attempt, 0) + request_body)
-            bodies, interrupted = collect(_packets(wire), attempt)
-        if not interrupted:
+        bodies.clear()
+        if not _exchange(protocol, kind, NLM_F_REQUEST | NLM_F_DUMP, attempt, request_body, bodies):
             return bodies
     raise OSError(f"the table kept changing while it was read ({ATTEMPTS} times)")
+
+
+def ask(kind: int, request_body: bytes, protocol: int = NETLINK_ROUTE) -> list[bytes]:
+    """The bodies that answer one question about one thing (none when the kernel only says yes); errors as `dump`."""
+    bodies: list[bytes] = []
+    _exchange(protocol, kind, NLM_F_REQUEST | NLM_F_ACK, 1, request_body, bodies)
+    return bodies
+
+
+def _exchange(protocol: int, kind: int, flags: int, sequence: int, request_body: bytes, bodies: list[bytes]) -> bool:
+    """Send one request and collect its answers; whether the kernel marked them as interrupted."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol) as wire:
+        wire.settimeout(ANSWER_TIMEOUT_S)
+        wire.bind((0, 0))
+        wire.send(HEADER.pack(HEADER.size + len(request_body), kind, flags, sequence, 0) + request_body)
+        return collect(_packets(wire), sequence, bodies)
 
 
 def _packets(wire: socket.socket) -> Iterator[bytes]:
@@ -62,9 +78,8 @@ def _packets(wire: socket.socket) -> Iterator[bytes]:
         yield data
 
 
-def collect(packets: Iterator[bytes], sequence: int) -> tuple[list[bytes], bool]:
-    """The bodies that answer request `sequence`, and whether the kernel marked the dump as interrupted."""
-    bodies: list[bytes] = []
+def collect(packets: Iterator[bytes], sequence: int, bodies: list[bytes]) -> bool:
+    """Append the bodies that answer request `sequence`; whether the kernel marked the dump as interrupted."""
     interrupted = False
     for packet in packets:
         for message in messages(packet):
@@ -73,7 +88,7 @@ def collect(packets: Iterator[bytes], sequence: int) -> tuple[list[bytes], bool]
             interrupted = interrupted or bool(message.flags & NLM_F_DUMP_INTR)
             if message.kind in (NLMSG_ERROR, NLMSG_DONE):
                 _check(message)
-                return bodies, interrupted
+                return interrupted
             bodies.append(message.body)
             if len(bodies) > MAX_MESSAGES:
                 raise OSError(f"more than {MAX_MESSAGES} entries")
@@ -116,6 +131,43 @@ def attributes(body: bytes, offset: int = 0) -> list[tuple[int, bytes]]:
 
 def _aligned(length: int) -> int:
     return (length + 3) & ~3
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    """One attribute of a request, padded to four bytes; a nest takes `NLA_F_NESTED | kind` and joined attributes."""
+    return (ATTRIBUTE.pack(ATTRIBUTE.size + len(value), kind) + value).ljust(
+        ATTRIBUTE.size + _aligned(len(value)), b"\0"
+    )
+
+
+class InterfaceNames:
+    """Names of interfaces by index, each asked for once; "" for one that went away meanwhile."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def __getitem__(self, index: int) -> str:
+        if index not in self._known:
+            self._known[index] = _interface_name(index)
+        return self._known[index]
+
+
+def _interface_name(index: int) -> str:
+    try:
+        return socket.if_indextoname(index)
+    except (OSError, OverflowError):
+        return ""
+
+
+def u8(value: bytes) -> int:
+    """An 8-bit attribute; raises IndexError when it is empty."""
+    return value[0]
+
+
+def u16(value: bytes) -> int:
+    """A 16-bit attribute; raises struct.error when it is shorter."""
+    number: int = struct.unpack_from("=H", value)[0]
+    return number
 
 
 def u32(value: bytes) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 import struct
 from typing import Any
 
-from .netlink import FAMILIES, RTM_GETROUTE, attributes, dump, ip_text, u32
+from .netlink import FAMILIES, RTM_GETROUTE, InterfaceNames, attributes, dump, ip_text, u32
 
 RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_MULTIPATH, RTA_TABLE, RTA_VIA = 1, 4, 5, 7, 9, 15, 18
 TABLE_MAIN, TYPE_UNICAST, FLAG_CLONED = 254, 1, 0x200
@@ -18,10 +17,11 @@ NEXT_HOP = struct.Struct("=HBBi")
 def read_routes() -> Any:
     """Every unicast route of the main table, one entry a next hop (model.fabric.Route); raises OSError."""
     bodies = dump(RTM_GETROUTE, ROUTE.pack(0, 0, 0, 0, 0, 0, 0, 0, 0))
-    return [one for body in bodies for one in routes(body)]
+    names = InterfaceNames()
+    return [one for body in bodies for one in routes(body, names)]
 
 
-def routes(body: bytes) -> list[dict[str, Any]]:
+def routes(body: bytes, names: InterfaceNames) -> list[dict[str, Any]]:
     """The routes of one RTM_NEWROUTE message: none when it is not a unicast route of the main table."""
     family, length, _source, _tos, table, _protocol, _scope, kind, flags = ROUTE.unpack_from(body)
     found = dict(attributes(body, ROUTE.size))
@@ -33,17 +33,13 @@ def routes(body: bytes) -> list[dict[str, Any]]:
         "source": ip_text(found[RTA_PREFSRC]) if RTA_PREFSRC in found else None,
         "family": FAMILIES[family],
     }
-    return [{**base, **hop} for hop in _hops(found)]
+    return [{**base, **hop} for hop in _hops(found, names)]
 
 
-def _hops(found: dict[int, bytes]) -> list[dict[str, Any]]:
+def _hops(found: dict[int, bytes], names: InterfaceNames) -> list[dict[str, Any]]:
     """Interface and gateway of each next hop; an interface that went away meanwhile is left out."""
-    hops = []
-    for index, about in _indexed(found):
-        name = _name(index)
-        if name:
-            hops.append({"netdev": name, "gateway": _gateway(about)})
-    return hops
+    hops = _indexed(found)
+    return [{"netdev": names[index], "gateway": _gateway(about)} for index, about in hops if names[index]]
 
 
 def _indexed(found: dict[int, bytes]) -> list[tuple[int, dict[int, bytes]]]:
@@ -64,10 +60,3 @@ def _gateway(about: dict[int, bytes]) -> str | None:
     if RTA_GATEWAY in about:
         return ip_text(about[RTA_GATEWAY])
     return ip_text(about[RTA_VIA][2:]) if RTA_VIA in about else None
-
-
-def _name(index: int) -> str:
-    try:
-        return socket.if_indextoname(index)
-    except OSError:
-        return ""

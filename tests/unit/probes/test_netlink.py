@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 
 import pytest
@@ -13,6 +14,7 @@ from tests.netlink_messages import attribute, message, nest
 
 pytestmark = pytest.mark.unit
 
+LO = socket.if_nametoindex("lo")
 PAIRS = st.lists(st.tuples(st.integers(0, 0x3FFF), st.binary(max_size=40)), max_size=8)
 
 
@@ -51,7 +53,9 @@ def test_the_flag_bits_of_a_kind_are_dropped() -> None:
 def test_a_dump_ends_at_done_and_skips_other_answers() -> None:
     packets = [message(16, b"old!", sequence=1) + message(16, b"one.", sequence=2), message(16, b"two.", sequence=2)]
     done = message(netlink.NLMSG_DONE, struct.pack("=i", 0), sequence=2)
-    assert netlink.collect(iter([*packets, done]), 2) == ([b"one.", b"two."], False)
+    found: list[bytes] = []
+    assert netlink.collect(iter([*packets, done]), 2, found) is False
+    assert found == [b"one.", b"two."]
 
 
 @pytest.mark.parametrize("marked", [0, 1, 2])
@@ -59,29 +63,30 @@ def test_an_interrupted_dump_is_told_wherever_the_mark_is(marked: int) -> None:
     flags = [netlink.NLM_F_DUMP_INTR if place == marked else 2 for place in range(3)]
     packets = [message(16, b"one.", flags=flags[0]), message(16, b"two.", flags=flags[1])]
     done = message(netlink.NLMSG_DONE, b"", flags=flags[2])
-    assert netlink.collect(iter([*packets, done]), 1)[1] is True
+    assert netlink.collect(iter([*packets, done]), 1, []) is True
 
 
 @pytest.mark.parametrize("kind", [netlink.NLMSG_ERROR, netlink.NLMSG_DONE])
 def test_a_refusal_is_an_oserror_with_the_kernels_number(kind: int) -> None:
     with pytest.raises(PermissionError) as refused:
-        netlink.collect(iter([message(kind, struct.pack("=i", -1))]), 1)
+        netlink.collect(iter([message(kind, struct.pack("=i", -1))]), 1, [])
     assert refused.value.errno == 1
 
 
 def test_an_endless_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netlink, "MAX_MESSAGES", 3)
     with pytest.raises(OSError, match="more than 3 entries"):
-        netlink.collect(iter([message(16, b"x")] * 4), 1)
+        netlink.collect(iter([message(16, b"x")] * 4), 1, [])
 
 
 def test_a_dump_is_read_again_while_the_table_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [([b"old"], True), ([b"half"], True), ([b"new"], False)]
     asked: list[int] = []
 
-    def collect(_packets: object, sequence: int) -> tuple[list[bytes], bool]:
+    def collect(_packets: object, sequence: int, bodies: list[bytes]) -> bool:
         asked.append(sequence)
-        return answers[sequence - 1]
+        bodies += answers[sequence - 1][0]
+        return answers[sequence - 1][1]
 
     monkeypatch.setattr(netlink, "collect", collect)
     assert netlink.dump(netlink.RTM_GETLINK, bytes(16)) == [b"new"]
@@ -89,9 +94,44 @@ def test_a_dump_is_read_again_while_the_table_changes(monkeypatch: pytest.Monkey
 
 
 def test_a_table_that_never_holds_still_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(netlink, "collect", lambda _packets, _sequence: ([], True))
+    monkeypatch.setattr(netlink, "collect", lambda _packets, _sequence, _bodies: True)
     with pytest.raises(OSError, match="kept changing"):
         netlink.dump(netlink.RTM_GETLINK, bytes(16))
+
+
+def test_what_came_before_a_refusal_is_kept() -> None:
+    """A driver that fails in the middle ends an ethtool dump with its own error (net/ethtool/netlink.c)."""
+    found: list[bytes] = []
+    failed = message(netlink.NLMSG_DONE, struct.pack("=i", -19))
+    with pytest.raises(OSError, match="No such device"):
+        netlink.collect(iter([message(16, b"one."), failed]), 1, found)
+    assert found == [b"one."]
+
+
+def test_one_question_has_one_answer() -> None:
+    (body,) = netlink.ask(netlink.RTM_GETLINK, struct.pack("=BxHiII", 0, 0, LO, 0, 0))
+    assert dict(netlink.attributes(body, 16))[3] == b"lo\0"
+    with pytest.raises(OSError, match="No such device"):
+        netlink.ask(netlink.RTM_GETLINK, struct.pack("=BxHiII", 0, 0, 2_000_000_000, 0, 0))
+
+
+def test_the_generic_protocol_is_another_one() -> None:
+    control = 16
+    found = netlink.dump(control, struct.pack("=BBxx", 3, 1), netlink.NETLINK_GENERIC)
+    names = [dict(netlink.attributes(body, 4))[2] for body in found]
+    assert b"nlctrl\0" in names
+
+
+@given(PAIRS)
+def test_attributes_for_a_request_are_laid_out_as_the_kernels(pairs: list[tuple[int, bytes]]) -> None:
+    assert b"".join(netlink.attribute(kind, value) for kind, value in pairs) == nest(pairs)
+
+
+def test_an_interface_is_asked_for_its_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = netlink.InterfaceNames()
+    assert (names[LO], names[2_000_000_000], names[-1]) == ("lo", "", "")
+    monkeypatch.setattr(netlink.socket, "if_indextoname", lambda _index: pytest.fail("asked again"))
+    assert (names[LO], names[2_000_000_000]) == ("lo", "")
 
 
 def test_this_kernel_answers_a_dump() -> None:
@@ -106,6 +146,10 @@ def test_this_kernels_refusal_of_an_unknown_request() -> None:
 
 def test_simple_types() -> None:
     assert netlink.u32(struct.pack("=I", 9000)) == 9000
+    assert netlink.u16(struct.pack("=H", 4094)) == 4094
+    assert netlink.u8(b"\7\0\0\0") == 7
+    with pytest.raises(IndexError):
+        netlink.u8(b"")
     assert netlink.string(b"enp1s0f0np0\0junk") == "enp1s0f0np0"
     assert netlink.ip_text(bytes([10, 77, 0, 1])) == "10.77.0.1"
     assert netlink.ip_text(bytes(15) + b"\1") == "::1"
