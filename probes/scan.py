@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import container, gpus, hcas, host, netdevs, routes, verbs
+from . import container, gpus, hcas, host, neighbours, netdevs, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
 from .wire import Wire
@@ -47,6 +47,8 @@ def scan(deadline_s: float, root: str = "") -> dict[str, Any]:
         "hcas": deadline.read("hcas", lambda: hcas.read_hcas(root)),
         "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root)),
         "routes": deadline.read("routes", routes.read_routes),
+        "rules": deadline.read("rules", rules.read_rules),
+        "neighbours": deadline.read("neighbours", neighbours.read_neighbours),
         "container": deadline.read("container", lambda: container.read_container(root)),
     }
     deadline.read("host", lambda: host.fill(host_facts, root))

@@ -40,3 +40,23 @@ def route_body(
 ) -> bytes:
     """An RTM_NEWROUTE body."""
     return struct.pack("=BBBBBBBBI", family, length, 0, 0, table, 3, 0, kind, flags) + nest(attributes)
+
+
+def rule_body(
+    attributes: Attributes,
+    *,
+    family: int = 2,
+    to: int = 0,
+    source: int = 0,
+    tos: int = 0,
+    table: int = 254,
+    action: int = 1,
+    flags: int = 0,
+) -> bytes:
+    """An RTM_NEWRULE body (struct fib_rule_hdr of linux/fib_rules.h)."""
+    return struct.pack("=BBBBBBBBI", family, to, source, tos, table, 0, 0, action, flags) + nest(attributes)
+
+
+def neighbour_body(index: int, state: int, attributes: Attributes, *, family: int = 2) -> bytes:
+    """An RTM_NEWNEIGH body (struct ndmsg of linux/neighbour.h)."""
+    return struct.pack("=BxHiHBB", family, 0, index, state, 0, 1) + nest(attributes)
