@@ -1,8 +1,8 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
-Public: `begin_scan` and `scan` (nodes to a Fabric), `map_cables` (adds proven links), `rails_of` (ports that belong
-together). Does not judge settings (bench, tuning) and changes nothing on a node. Names load their module when first
-used, so that a scan can begin before pydantic is loaded.
+Public: `begin_scan` and `scan` (nodes to a Fabric), `read_report` (a raw report to a node), `map_cables` (adds proven
+links), `rails_of` (ports that belong together). Does not judge settings (bench, tuning) and changes nothing on a node.
+Names load their module when first used, so that a scan can begin before pydantic is loaded.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
     from fabricdoc.fabric.cables import map_cables
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
+    from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
 
 HOMES = {
     "asking": ("begin_scan",),
     "cables": ("map_cables",),
     "rails": ("Rail", "RailPort", "rails_of"),
+    "report": ("read_report",),
     "scanning": ("scan",),
 }
 
-__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "scan"]
+__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "read_report", "scan"]
 
 
 __getattr__ = opened(__name__, HOMES)

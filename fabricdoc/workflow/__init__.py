@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         prepare,
     )
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
+    from fabricdoc.workflow.replay import replay_fabric, save_fabric
     from fabricdoc.workflow.words import (
         read_address,
         read_backend,
@@ -39,6 +40,7 @@ HOMES = {
     "looking": ("look", "look_once", "with_cables"),
     "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
+    "replay": ("replay_fabric", "save_fabric"),
     "words": (
         "read_address",
         "read_backend",
@@ -72,6 +74,8 @@ __all__ = [
     "read_size",
     "read_sizes",
     "recommend",
+    "replay_fabric",
+    "save_fabric",
     "this_hostname",
     "with_cables",
 ]

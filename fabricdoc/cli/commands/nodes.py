@@ -1,9 +1,10 @@
-"""`scan` and `cables`: look at nodes, prove the links. Read-only on every node."""
+"""`scan` and `cables`: look at nodes or at files, prove the links. Read-only on every node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +14,24 @@ from fabricdoc.cli.terminal import screen
 if TYPE_CHECKING:
     from fabricdoc.transport import NodeSpec
 
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="DIR", help="Also write what was read as a folder that --from reads again."),
+]
+Anonymize = Annotated[
+    bool, typer.Option("--anonymize", help="With --save: replace names, addresses, GUIDs and ids in what is written.")
+]
+From = Annotated[
+    list[Path],
+    typer.Option(
+        "--from",
+        metavar="PATH",
+        help="Ask no node, read files instead: folders of --save, and text of ibv_devinfo, show_gids, rdma, ip, "
+        "ethtool, mlnx_qos, lspci, nvidia-smi and others. More PATHs may follow.",
+    ),
+]
+More = Annotated[list[Path], typer.Argument(metavar="[PATH]...", help="More files and folders, after --from.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
@@ -20,9 +39,29 @@ def register(app: typer.Typer) -> None:
     app.command("cables", short_help="Prove which port meets which.")(cables)
 
 
-def scan(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
-    """Look at the nodes: HCAs, ports, addresses, MTU, GPUs, host; with two or more nodes also the cables."""
-    return _look(resolve_nodes(nodes, ports, python), as_json, "all")
+def scan(
+    nodes: Nodes = [],  # noqa: B006
+    ports: Ports = [],  # noqa: B006
+    python: Python = "",
+    save: Save = None,
+    anonymize: Anonymize = False,
+    files: From = [],  # noqa: B006
+    more: More = [],  # noqa: B006
+    as_json: Json = False,
+) -> int:
+    """Look at the nodes: HCAs, ports, addresses, MTU, GPUs, host; with two or more nodes also the cables.
+
+    With --from no node is asked: the same checks run on saved scans and on the output of other tools.
+    """
+    if more and not files:
+        raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
+    if anonymize and save is None:
+        raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
+    if files and (nodes or ports or python):
+        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports and --python out")
+    if files:
+        return _replay([*files, *more], as_json, save, anonymize)
+    return _look(resolve_nodes(nodes, ports, python), as_json, "all", save, anonymize)
 
 
 def cables(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
@@ -35,10 +74,17 @@ def cables(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: J
     return _look(specs, as_json, "links")
 
 
-def _look(specs: Sequence[NodeSpec], as_json: bool, part: Literal["all", "links"]) -> int:
+def _look(
+    specs: Sequence[NodeSpec],
+    as_json: bool,
+    part: Literal["all", "links"],
+    save: Path | None = None,
+    anonymize: bool = False,
+) -> int:
     """Start the probes first: they run while this process loads what reads and shows their reports."""
     from fabricdoc.fabric import begin_scan
 
+    _check_place(save)
     begun = begin_scan(specs)
     from fabricdoc.report import fabric_status
     from fabricdoc.workflow import look
@@ -46,4 +92,33 @@ def _look(specs: Sequence[NodeSpec], as_json: bool, part: Literal["all", "links"
     out = screen(as_json=as_json)
     fabric = look(specs, out.progress, begun)
     out.document(fabric, part=part)
+    if save is not None:
+        from fabricdoc.workflow import save_fabric
+
+        out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
     return fabric_status(fabric)
+
+
+def _replay(paths: Sequence[Path], as_json: bool, save: Path | None, anonymize: bool) -> int:
+    """The same answer from files; there is no node to look at again, so no next command but for a dump written."""
+    from fabricdoc.report import fabric_status
+    from fabricdoc.workflow import replay_fabric, save_fabric
+
+    _check_place(save)
+    out = screen(as_json=as_json)
+    fabric = replay_fabric(paths, out.progress)
+    if as_json:
+        out.document(fabric)
+    else:
+        out.show(fabric)
+    if save is not None:
+        out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
+    return fabric_status(fabric)
+
+
+def _check_place(save: Path | None) -> None:
+    """Refuse a folder that holds something else before a node is asked."""
+    if save is not None:
+        from fabricdoc.dumps import check_folder
+
+        check_folder(save)

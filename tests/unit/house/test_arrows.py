@@ -29,6 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "export": LEAVES | BELOW,
     "report": LEAVES,
     "fabric": LEAVES | BELOW | {"checks"},
+    "dumps": LEAVES | {"fabric"},
     "bench": LEAVES | BELOW | {"nccl", "store", "serving", "fabric"},
     "tuning": LEAVES | BELOW | {"bench"},
     "gate": LEAVES | BELOW | {"fabric"},

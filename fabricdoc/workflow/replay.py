@@ -1,0 +1,82 @@
+"""A fabric from files, judged like a fresh one: the checks of this version on the facts of then.
+
+Findings that only beacons could make are kept as they were saved; all others are made again. What the files hold that
+could not be used is a finding too. No node is asked.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fabricdoc.checks import check_fabric, load_catalogue
+from fabricdoc.dumps import Note, Replay, read_dumps, save
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Evidence, Finding, Severity
+
+SHOWN_NOTES = 8
+ABOUT: dict[str, tuple[str, Severity, str, str]] = {
+    "unreadable": (
+        "dump-unreadable",
+        "warning",
+        "A file could not be used, so what it tells is not in this answer.",
+        "send it again as plain text or as `fabricdoc scan --save` wrote it",
+    ),
+    "unrecognised": (
+        "dump-not-recognised",
+        "info",
+        "These lines are the output of no tool that fabricdoc reads, so nothing was taken from them.",
+        "keep the command before its output, as in `$ ibv_devinfo -v`",
+    ),
+    "contradiction": (
+        "dump-contradiction",
+        "warning",
+        "The files tell one thing in two ways: they were taken at different times, or of different nodes. The first "
+        "one is used.",
+        "give the files of one moment, each node's in a folder of its own",
+    ),
+}
+
+
+def replay_fabric(paths: Sequence[Path], progress: Callable[[str], None] = lambda _: None) -> Fabric:
+    """The fabric that the files at or below `paths` tell of, with findings. InputError where they tell of none."""
+    progress(f"reading {', '.join(map(str, paths))}")
+    read = read_dumps(paths)
+    fabric = read.fabric()
+    kept = tuple(finding for finding in fabric.findings if _is_of_beacons(finding))
+    judged = check_fabric(fabric)
+    return fabric.model_copy(update={"findings": (*judged, *kept, *note_findings(read))})
+
+
+def _is_of_beacons(finding: Finding) -> bool:
+    meaning = load_catalogue().get(finding.id)
+    return meaning is not None and meaning.decided_by == "beacons"
+
+
+def note_findings(read: Replay) -> tuple[Finding, ...]:
+    """One finding per file and kind of note, with the lines meant as evidence."""
+    groups: dict[tuple[str, str], list[Note]] = defaultdict(list)
+    for note in read.notes:
+        groups[(note.kind, note.file)].append(note)
+    return tuple(_finding(kind, file, notes) for (kind, file), notes in groups.items())
+
+
+def _finding(kind: str, file: str, notes: Sequence[Note]) -> Finding:
+    id, severity, cause, fix = ABOUT[kind]
+    shown = [Evidence(file=note.file, line=note.first, text=_words(note)) for note in notes[:SHOWN_NOTES]]
+    more = len(notes) - SHOWN_NOTES
+    rest = [Evidence(file=file, text=f"and {more} more places")] if more > 0 else []
+    return Finding(id=id, severity=severity, subject=file, evidence=(*shown, *rest), cause=cause, fix=(fix,))
+
+
+def _words(note: Note) -> str:
+    lines = f"lines {note.first}-{note.last}: " if note.last is not None and note.last != note.first else ""
+    return f"{lines}{note.message}{f': {note.text}' if note.text else ''}"
+
+
+def save_fabric(fabric: Fabric, folder: Path, *, anonymize: bool) -> tuple[str, str]:
+    """Write the fabric as a dump; the command that reads it again, and what for. Errors as `fabricdoc.dumps.save`."""
+    save(fabric, folder, anonymize=anonymize)
+    return f"fabricdoc scan --from {shlex.quote(str(folder))}", "see this again anywhere"

@@ -1,0 +1,84 @@
+"""Documents from elsewhere are checked like a node's report; what is missing, twice or broken is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.dumps import read_dumps, save, saved
+from fabricdoc.errors import InputError, NodeError
+from fabricdoc.model.fabric import Cage, Fabric
+from tests.fabrics import crossed_pair, netdev, node
+
+pytestmark = pytest.mark.unit
+
+
+def test_what_scan_printed_is_read(tmp_path: Path) -> None:
+    fabric = crossed_pair()
+    (tmp_path / "scan.json").write_text(fabric.model_dump_json(by_alias=True))
+    assert read_dumps([tmp_path / "scan.json"]).fabric() == fabric
+
+
+def test_what_was_derived_stays() -> None:
+    one = node("a").model_copy(update={"cages": (Cage(id="x/p0", hcas=("a", "b"), by="told"),), "clock_offset_s": 0.5})
+    fabric = Fabric(nodes=(one,))
+    assert saved.checked(fabric.model_dump_json(by_alias=True)) == fabric
+
+
+def test_a_missing_node_file_is_named(tmp_path: Path) -> None:
+    save(crossed_pair(), tmp_path / "d")
+    (tmp_path / "d" / "nodes" / "2-of-2-beta.json").unlink()
+    read = read_dumps([tmp_path / "d"])
+    assert [one.name for one in read.nodes] == ["alpha"]
+    assert ["holds 1 of the 2 nodes" in note.message for note in read.notes] == [True]
+
+
+def test_a_node_counts_once(tmp_path: Path) -> None:
+    save(crossed_pair(), tmp_path / "before")
+    save(crossed_pair(), tmp_path / "after")
+    read = read_dumps([tmp_path / "before", tmp_path / "after"])
+    assert len(read.nodes) == 2
+    assert {note.kind for note in read.notes} == {"contradiction"}
+    assert "before/nodes/1-of-2-alpha.json" in read.notes[0].message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": "fabricdoc/run/1"}, "another kind"),
+        ({"schema": "fabricdoc/fabric/9"}, "wanted 'fabricdoc/fabric/1'"),
+        ({"nodes": [{"name": "x"}]}, "nodes.0"),
+        ({"invented": 1}, "invented"),
+        ({"links": 3}, "links"),
+    ],
+)
+def test_a_broken_document_says_where(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    raw = json.loads(crossed_pair().model_dump_json(by_alias=True)) | change
+    (tmp_path / "x.json").write_text(json.dumps(raw))
+    with pytest.raises(InputError, match=said):
+        read_dumps([tmp_path / "x.json"])
+
+
+def test_hostile_values_are_refused() -> None:
+    fabric = Fabric(nodes=(node("a", netdevs=[netdev("p0", ip="10.0.0.1")]),))
+    text = fabric.model_dump_json(by_alias=True)
+    for old, new in (('"10.0.0.1"', '"10.0.0.999"'), ('"Test OS"', f'"{"x" * 5000}"'), ("9000", str(2**70))):
+        assert old in text
+        with pytest.raises((ValueError, NodeError)):
+            saved.checked(text.replace(old, new))
+
+
+@given(st.integers(0, 4000), st.text(max_size=5))
+def test_a_document_cut_or_scribbled_on_is_a_note(place: int, scribble: str) -> None:
+    text = crossed_pair().model_dump_json(by_alias=True)
+    note = saved.Saved().add("f", text[:place] + scribble)
+    assert note is None or note.kind == "unreadable"
+
+
+def test_deep_nesting_is_a_note() -> None:
+    note = saved.Saved().add("f", '{"schema": "fabricdoc/fabric/1", "nodes": ' + "[" * 100_000)
+    assert note is not None
