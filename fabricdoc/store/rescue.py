@@ -14,6 +14,7 @@ from pathlib import Path
 from fabricdoc.errors import StoreError
 from fabricdoc.model.run import Launch
 from fabricdoc.store.packing import SampleKey
+from fabricdoc.store.place import make_folder
 from fabricdoc.sudo import give_away
 
 SCHEMA = "fabricdoc/rescued-launch/1"
@@ -33,7 +34,7 @@ def rescue(run_id: str, launch: Launch, samples: Mapping[SampleKey, Sequence[flo
         }
     )
     try:
-        place.make_folder(folder)
+        make_folder(folder)
         return _write_new(folder, f"{run_id}-launch-{launch.number:04d}", text.encode())
     except OSError as error:
         raise StoreError(
