@@ -1,4 +1,25 @@
-"""Small builders of nodes and fabrics for unit tests: every field given, nothing real claimed."""
+"""Fabrics for tests: small builders here, and whole recorded fabrics in the modules beside.
+
+Builders (this module): `node`, `netdev`, `hca`, `link`, `host` give every field a plain value and claim nothing real.
+
+Recorded fabrics: documents as a scan of such nodes gives them, every fact read, each number with its source or
+marked as invented. `recorded.RECORDED` has them by name, `recorded.HEALTHY` names those of which no check may say
+error or warning. They are functions, made afresh at each call:
+
+    from tests.fabrics.spark import spark_pair, spark_one_cable
+    from tests.fabrics.servers import eight_rail_servers
+    from tests.fabrics.altering import changed, without
+
+    spark_pair("one", mtu=1500)                          # one cable, both ends at 1500
+    spark_pair(narrow=1, renamed=True)                   # spark-b's second PCIe controller at x2, mlx5_0..3
+    eight_rail_servers(1000)                             # for growth and time
+    eight_rail_servers(bad_rail=5, fault="lossy")
+    changed(spark_one_cable(), "spark-b", "netdev", "enp1s0f0np0", mtu=1500)   # nearly has it: one fact altered
+    changed(spark_one_cable(), "*", "counters", "rocep1s0f0/1:hw", deltas={"out_of_sequence": 9})
+
+Nodes are called spark-a, spark-b, ... and server-001, server-002, ...; a test of a check takes a fabric that has the
+fault and, with `changed`, one that nearly has it.
+"""
 
 from __future__ import annotations
 
