@@ -1,4 +1,4 @@
-"""The software of the nodes held against one another: NCCL, its plugins, driver, kernel, system, BIOS, governor.
+"""NCCL and its network plugins on the nodes, held against one another.
 
 The odd one out is named (`majority`). What is good or bad in itself is judged elsewhere. A probe sees the libraries
 of its own place: those of the host, or of the image where it ran in a container.
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
 
 from fabricdoc.checks.differences import Told, difference
-from fabricdoc.checks.majority import Odd, split
+from fabricdoc.checks.majority import split
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Library, Node
 from fabricdoc.model.findings import Finding, Severity
@@ -22,8 +21,8 @@ SHOWN_HASH = 12
 
 
 def check_builds(fabric: Fabric) -> tuple[Finding, ...]:
-    """One finding for each kind of software in which the nodes are not alike."""
-    return (*nccl_versions(fabric), *nccl_files(fabric), *plugins(fabric), *host_facts(fabric))
+    """Versions and builds of NCCL, and network plugins, that are not alike on all nodes."""
+    return (*nccl_versions(fabric), *nccl_files(fabric), *plugins(fabric))
 
 
 def nccl_versions(fabric: Fabric) -> Iterator[Finding]:
@@ -83,8 +82,9 @@ def nccl_files(fabric: Fabric) -> Iterator[Finding]:
 
 
 def _hashes(node: Node) -> Fact[tuple[str, ...]]:
-    hashes = tuple(one.sha256[:SHOWN_HASH] for one in _libraries(node) if isinstance(one.sha256, str))
-    return hashes if hashes and len(hashes) == len(_libraries(node)) else Unknown(unknown="a libnccl was not hashed")
+    hashes = [one.sha256[:SHOWN_HASH] for one in _libraries(node) if isinstance(one.sha256, str)]
+    whole = bool(hashes) and len(hashes) == len(_libraries(node))
+    return tuple(dict.fromkeys(hashes)) if whole else Unknown(unknown="a libnccl was not hashed")
 
 
 _FILES = Told(
@@ -131,135 +131,4 @@ _PLUGINS = Told(
     ("on every rank: export NCCL_NET_PLUGIN=none", "or install the same plugin on all nodes"),
     "likely",
     lambda names: ", ".join(names) or "none",
-)
-
-
-class HostFact(NamedTuple):
-    """A fact of `Host` that nodes of one group are expected to share; `group` is the field that makes the group."""
-
-    field: str
-    told: Told
-    group: str = ""
-
-
-def host_facts(fabric: Fabric) -> Iterator[Finding]:
-    """Driver, kernel, operating system, BIOS, governor and the peer-memory module, each among comparable nodes."""
-    for fact in HOST_FACTS:
-        for nodes in _grouped(fabric, fact.group):
-            found = split((node.name, _host_fact(node, fact.field)) for node in nodes)
-            if found is not None:
-                yield difference(fact.told, found)
-
-
-def _grouped(fabric: Fabric, group: str) -> list[list[Node]]:
-    if not group:
-        return [list(fabric.nodes)]
-    groups: dict[str, list[Node]] = defaultdict(list)
-    for node in fabric.nodes:
-        value = getattr(node.host, group)
-        if isinstance(value, str):
-            groups[value].append(node)
-    return list(groups.values())
-
-
-def _host_fact(node: Node, field: str) -> Any:
-    return _peer_memory(node) if field == "modules" else getattr(node.host, field)
-
-
-def _peer_memory(node: Node) -> Fact[str]:
-    """Whether nvidia_peermem is loaded; no vote without discrete GPUs, and where DMA-BUF does the same."""
-    gpus = () if isinstance(node.gpus, Unknown) else node.gpus
-    if not gpus or isinstance(node.host.modules, Unknown):
-        return Unknown(unknown="no GPU, or modules not read")
-    if any(gpu.integrated is True or gpu.dma_buf is True for gpu in gpus):
-        return Unknown(unknown="not needed here")
-    return "loaded" if "nvidia_peermem" in node.host.modules else "not loaded"
-
-
-def _same(what: str, why: str) -> Any:
-    def lines(one: Odd[Any, Any]) -> tuple[str, ...]:
-        return (f"on {one.key}: change {what} from {one.value} to {one.usual}, as on {one.like}{why}",)
-
-    return lines
-
-
-HOST_FACTS = (
-    HostFact(
-        "nvidia_driver",
-        Told(
-            "driver-differs-between-nodes",
-            "warning",
-            "NVIDIA driver (/sys/module/nvidia/version)",
-            "Nodes of one job run different NVIDIA drivers: CUDA, NVML and the kernel side of GPUDirect then differ, "
-            "and so may speed. Driver and kernel are released as a pair on GB10.",
-            _same("the NVIDIA driver", ", and reboot"),
-            ("install one NVIDIA driver on all nodes, and reboot those that changed",),
-        ),
-    ),
-    HostFact(
-        "kernel",
-        Told(
-            "kernel-differs-between-nodes",
-            "warning",
-            "kernel (uname -r)",
-            "Nodes of one job run different kernels, so their RDMA stack and NIC driver differ too. Single builds have "
-            "halved RoCE or lost the NIC, which shows as one slow or dead node.",
-            _same("the kernel", ", and reboot"),
-            ("boot one kernel on all nodes",),
-        ),
-        group="arch",
-    ),
-    HostFact(
-        "os",
-        Told(
-            "os-differs-between-nodes",
-            "info",
-            "operating system (/etc/os-release)",
-            "The nodes run different operating systems or releases. That is allowed; libraries and defaults differ.",
-            _same("the release", " when it is convenient"),
-            ("nothing has to be done; compare the libraries first when one node behaves differently",),
-        ),
-    ),
-    HostFact(
-        "bios",
-        Told(
-            "bios-differs-between-nodes",
-            "info",
-            "BIOS (DMI)",
-            "Nodes of one product have different BIOS versions. BIOS decides PCIe widths and power: one before 2026-04 "
-            "wired half of a GB10's network at x2.",
-            _same("the BIOS", ""),
-            ("bring the BIOS of the older node to the newer version",),
-        ),
-        group="product",
-    ),
-    HostFact(
-        "governor",
-        Told(
-            "governor-differs-between-nodes",
-            "info",
-            "CPU frequency governor",
-            "CPU clocks are governed differently. NCCL's proxy thread runs on the CPU, so the node that clocks down "
-            "answers later and all ranks wait for it.",
-            lambda one: (f"on {one.key}:", f"sudo cpupower frequency-set -g {one.usual}"),
-            ("on both: sudo cpupower frequency-set -g performance",),
-        ),
-        group="arch",
-    ),
-    HostFact(
-        "modules",
-        Told(
-            "peermem-differs-between-nodes",
-            "warning",
-            "nvidia_peermem (lsmod)",
-            "GPUDirect RDMA needs nvidia_peermem where DMA-BUF is not used, and not all nodes have it: those without "
-            "stage every message through host memory, and all ranks wait for them.",
-            lambda one: (
-                f"on {one.key}:",
-                "sudo modprobe nvidia-peermem" if one.usual == "loaded" else "sudo modprobe -r nvidia-peermem",
-            ),
-            ("load nvidia_peermem on all nodes or on none",),
-            "likely",
-        ),
-    ),
 )

@@ -1,0 +1,105 @@
+"""Driver, kernel, system, BIOS, governor and peer-memory module held against one another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricdoc.checks.host_facts import check_host_facts
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Gpu, Node
+from tests.unit.checks.between import ids, nodes_with, of_host, with_host
+
+pytestmark = pytest.mark.unit
+
+HIDDEN = Unknown(unknown="no")
+
+
+@pytest.mark.parametrize(
+    ("field", "usual", "other", "id", "severity"),
+    [
+        ("nvidia_driver", "580.173.02", "590.48", "driver-differs-between-nodes", "warning"),
+        ("kernel", "6.17.0-1031", "6.17.0-1021", "kernel-differs-between-nodes", "warning"),
+        ("os", "DGX OS 7.5.0", "DGX OS 7.4.0", "os-differs-between-nodes", "info"),
+        ("governor", "performance", "powersave", "governor-differs-between-nodes", "info"),
+    ],
+)
+def test_the_odd_node_is_named_and_its_twin_fabric_is_silent(
+    field: str, usual: str, other: str, id: str, severity: str
+) -> None:
+    (found,) = check_host_facts(of_host(field, usual, other, usual, HIDDEN))
+    assert ids([found]) == [(id, severity, "beta")]
+    assert usual in found.evidence[0].text
+    assert found.evidence[0].text.endswith("as on 2 of 3")
+    assert other in found.evidence[1].text
+    assert any("beta" in line for line in found.fix)
+    assert any(usual in line for line in found.fix)
+    assert check_host_facts(of_host(field, usual, usual, HIDDEN, usual)) == ()
+    assert ids(check_host_facts(of_host(field, usual, other))) == [(id, severity, "alpha, beta")]
+
+
+def test_a_governor_is_changed_by_a_line_to_paste() -> None:
+    (found,) = check_host_facts(of_host("governor", "performance", "powersave", "performance"))
+    assert found.fix == ("on beta:", "sudo cpupower frequency-set -g performance")
+
+
+def test_kernels_of_two_architectures_are_not_compared() -> None:
+    pair = nodes_with(
+        [("x86_64", "6.8.0"), ("aarch64", "6.17.0")],
+        lambda name, facts: with_host(name, arch=facts[0], kernel=facts[1]),
+    )
+    assert check_host_facts(pair) == ()
+
+
+def test_bios_is_compared_within_one_product() -> None:
+    def made(name: str, facts: tuple[Any, str]) -> Node:
+        return with_host(name, product=facts[0], bios=facts[1])
+
+    spark, asus = "NVIDIA DGX Spark", "ASUS Ascent GX10"
+    assert check_host_facts(nodes_with([(spark, "5.36"), (asus, "0105")], made)) == ()
+    assert check_host_facts(nodes_with([(HIDDEN, "5.36"), (HIDDEN, "0105")], made)) == ()
+    found = check_host_facts(nodes_with([(asus, "0102"), (spark, "5.36"), (asus, "0105")], made))
+    assert ids(found) == [("bios-differs-between-nodes", "info", "alpha, gamma")]
+
+
+def gpu(**facts: Any) -> Gpu:
+    made = dict.fromkeys(("name", "uuid", "pci", "compute_capability", "memory_bytes", "processes"), HIDDEN)
+    return Gpu(index=0, **{**made, **facts})
+
+
+def modules(*loaded: Any, **facts: Any) -> Fabric:
+    fabric = of_host("modules", *loaded)
+    return Fabric(nodes=tuple(one.model_copy(update={"gpus": (gpu(**facts),)}) for one in fabric.nodes))
+
+
+WITH, WITHOUT = ("ib_core", "nvidia_peermem"), ("ib_core",)
+
+
+def test_a_node_without_the_peer_memory_module_is_named() -> None:
+    (found,) = check_host_facts(modules(WITH, WITHOUT, WITH))
+    assert ids([found]) == [("peermem-differs-between-nodes", "warning", "beta")]
+    assert found.fix == ("on beta:", "sudo modprobe nvidia-peermem")
+
+
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        modules(WITH, WITHOUT, WITH, integrated=True),
+        modules(WITH, WITHOUT, WITH, dma_buf=True),
+        modules(WITH, HIDDEN, WITH),
+        of_host("modules", WITH, WITHOUT, WITH),
+    ],
+)
+def test_where_the_module_is_not_needed_or_not_known_nothing_is_said(fabric: Fabric) -> None:
+    assert check_host_facts(fabric) == ()
+
+
+def test_a_thousand_odd_nodes_make_a_finding_one_can_read() -> None:
+    (found,) = check_host_facts(of_host("kernel", *["6.8"] * 1101, *[f"6.9.{k}" for k in range(1000)]))
+    assert found.subject.endswith("and 996 more")
+    assert len(found.evidence) <= 12
+    assert len(found.fix) <= 12
+    (split,) = check_host_facts(of_host("kernel", *[f"6.9.{k}" for k in range(1000)]))
+    assert len(split.evidence) <= 12
+    assert split.evidence[-1].text == "the last of 992 more"
