@@ -1,0 +1,46 @@
+"""A guest as the tests reach it: fabricdoc's own node for the scans, and a shell over ssh to make faults with."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from fabricdoc.transport import NodeSpec
+from tests.labs.seed import Machine
+
+SCRIPT_LIMIT_S = 60
+
+
+class Guest:
+    """One guest behind `ssh -F config NAME`. `changed` says that something was done to it since `restore`."""
+
+    def __init__(self, machine: Machine, folder: Path, config: Path) -> None:
+        self.machine = machine
+        self.name = machine.name
+        self.spec = NodeSpec(machine.name, machine.name, ssh_config=str(config))
+        self.changed = False
+        sharing = ["-o", "ControlMaster=auto", "-o", f"ControlPath={folder}/{self.name}.ssh", "-o", "ControlPersist=60"]
+        self._ssh = ["ssh", "-F", str(config), *sharing, "-o", "BatchMode=yes", "-o", "ConnectTimeout=20"]
+
+    def do(self, script: str) -> str:
+        """Run shell lines in the guest (each must succeed) and return what they print."""
+        self.changed = True
+        return self.ask(script)
+
+    def ask(self, script: str, limit_s: float = SCRIPT_LIMIT_S) -> str:
+        """As `do`, for lines that only look."""
+        words = [*self._ssh, "--", self.name, "sh", "-eu"]
+        done = subprocess.run(words, input=script, capture_output=True, text=True, timeout=limit_s, check=False)
+        assert done.returncode == 0, f"{self.name}: {script}\nended with {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def restore(self) -> None:
+        """The healthy state, and this machine's time."""
+        self.ask(f"/lab/healthy @{time.time():.2f}\n")
+        self.changed = False
+
+    def hang_up(self) -> None:
+        """End the shared connection."""
+        words = [*self._ssh, "-O", "exit", self.name]
+        subprocess.run(words, capture_output=True, timeout=10, check=False)

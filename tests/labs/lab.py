@@ -1,0 +1,97 @@
+"""The RoCE lab: two guests, their patch panel, and what they look like through fabricdoc. One boot, many faults."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from fabricdoc.fabric import map_cables, scan
+from fabricdoc.model.fabric import Fabric
+from tests.labs.guest import Guest
+from tests.labs.image import image
+from tests.labs.panel import Panel, cable
+from tests.labs.seed import ALPHA, BETA, MACHINES, write_keys, write_seed, write_ssh_config
+from tests.labs.vm import QEMU, RAILS, Vm, port_path
+
+BOOT_LIMIT_S = 120.0
+SCAN_LIMIT_S = 60.0
+TOOLS = (QEMU, "mmdebstrap", "mksquashfs", "ssh", "ssh-keygen")
+CROSSED = (cable("alpha-f0", "beta-f1"), cable("alpha-f1", "beta-f0"))
+STRAIGHT = (cable("alpha-f0", "beta-f0"), cable("alpha-f1", "beta-f1"))
+
+
+def missing_tools() -> list[str]:
+    """The programs the lab needs and this machine lacks."""
+    return [name for name in TOOLS if shutil.which(name) is None]
+
+
+class RoceLab:
+    """The running lab; ports of the panel are called alpha-f0, alpha-f1, beta-f0, beta-f1."""
+
+    def __init__(self, panel: Panel, vms: dict[str, Vm], guests: dict[str, Guest]) -> None:
+        self.panel = panel
+        self.vms = vms
+        self.alpha, self.beta = guests["alpha"], guests["beta"]
+        self._pulled: list[tuple[str, str]] = []
+
+    @property
+    def guests(self) -> tuple[Guest, Guest]:
+        """Both, in the order of the documents."""
+        return self.alpha, self.beta
+
+    def scan(self) -> Fabric:
+        """What `fabricdoc scan` sees, over ssh."""
+        return scan([one.spec for one in self.guests], deadline_s=SCAN_LIMIT_S)
+
+    def cables(self, fabric: Fabric | None = None) -> Fabric:
+        """What `fabricdoc cables` proves, by beacons."""
+        return map_cables([one.spec for one in self.guests], fabric or self.scan())
+
+    def pull(self, name: str, port: str) -> None:
+        """Pull the cable at a guest's end of it."""
+        self._pulled.append((name, port))
+        self.vms[name].set_link(port, False)
+
+    def plug(self, name: str, port: str) -> None:
+        """Put the cable back in."""
+        self._pulled.remove((name, port))
+        self.vms[name].set_link(port, True)
+
+    def restore(self) -> None:
+        """Cables as they should be, and what was changed in the guests undone."""
+        self.panel.wire(*CROSSED)
+        for name, port in tuple(self._pulled):
+            self.plug(name, port)
+        for guest in self.guests:
+            if guest.changed:
+                guest.restore()
+
+
+@contextmanager
+def open_roce_lab() -> Iterator[RoceLab]:
+    """Boot both guests (building their image where it is absent) and end them at the end."""
+    files = image()
+    with ExitStack() as stack:
+        # short: a unix socket's path holds 107 bytes
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="roce-")))
+        write_keys(folder)
+        paths = {f"{one.name}-{rail}": port_path(folder, one, rail) for one in MACHINES for rail in RAILS}
+        panel = Panel(folder / "panel", paths)
+        stack.callback(panel.close)
+        panel.wire(*CROSSED)
+        vms: dict[str, Vm] = {}
+        for machine in MACHINES:
+            vms[machine.name] = Vm(folder, files, machine, write_seed(folder, machine))
+            stack.callback(vms[machine.name].end)
+        end = time.monotonic() + BOOT_LIMIT_S
+        for vm in vms.values():
+            vm.wait_ready(end)
+        config = write_ssh_config(folder, {name: vm.monitor.ssh_port() for name, vm in vms.items()})
+        guests = {one.name: Guest(one, folder, config) for one in (ALPHA, BETA)}
+        for guest in guests.values():
+            stack.callback(guest.hang_up)
+        yield RoceLab(panel, vms, guests)
