@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -129,18 +128,3 @@ def test_two_ports_of_one_node_that_differ_are_two_sides() -> None:
     assert found is not None
     assert found.odd == ()
     assert [side.keys for side in found.sides] == [(Place("n0", "r0"),), (Place("n0", "r1"),)]
-
-
-def seconds(count: int) -> float:
-    votes = [(Place(f"n{k // 8}", f"p{k % 8}"), k % 7 if k % 3 == 0 else 9) for k in range(count)]
-    best = float("inf")
-    for _ in range(3):
-        began = time.process_time()
-        split_ports(votes)
-        split(votes)
-        best = min(best, time.process_time() - began)
-    return best
-
-
-def test_ten_times_the_votes_take_about_ten_times_as_long() -> None:
-    assert seconds(60_000) < 40 * max(seconds(6_000), 0.001)
