@@ -1,29 +1,57 @@
-"""The one home of NCCL's rules: reading its logs, its variables, its versions, what must never be tried.
+"""The one home of NCCL's rules: which GID and which HCAs it takes, reading its logs, its variables, its versions.
 
 Data (the table of log lines, the catalogue of variables) lives in presets/nccl. This room starts nothing and
-measures nothing.
+measures nothing. Names load their module when first used, so that a scan loads only the choice of GIDs.
 """
 
-from fabricdoc.nccl.catalogue import Variable, catalogue, nearest
-from fabricdoc.nccl.merge import merge_proofs, path_problem
-from fabricdoc.nccl.proof import read_proof
-from fabricdoc.nccl.reader import Event, LogReader, read_events
-from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
-from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
+
+if TYPE_CHECKING:
+    from fabricdoc.nccl.gids import choose_gid, gid_choices
+    from fabricdoc.nccl.merge import merge_proofs, path_problem
+    from fabricdoc.nccl.proof import read_proof
+    from fabricdoc.nccl.reader import Event, LogReader, read_events
+    from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
+    from fabricdoc.nccl.selectors import Selection, expand, parse_selector
+    from fabricdoc.nccl.variables import Variable, catalogue, nearest
+    from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
+
+HOMES = {
+    "gids": ("choose_gid", "gid_choices"),
+    "merge": ("merge_proofs", "path_problem"),
+    "proof": ("read_proof",),
+    "reader": ("Event", "LogReader", "read_events"),
+    "safety": ("RING_TREE", "reject_unsafe"),
+    "selectors": ("Selection", "expand", "parse_selector"),
+    "variables": ("Variable", "catalogue", "nearest"),
+    "versions": ("parse_conditions", "parse_release", "satisfies"),
+}
 
 __all__ = [
     "RING_TREE",
     "Event",
     "LogReader",
+    "Selection",
     "Variable",
     "catalogue",
+    "choose_gid",
+    "expand",
+    "gid_choices",
     "merge_proofs",
     "nearest",
     "parse_conditions",
     "parse_release",
+    "parse_selector",
     "path_problem",
     "read_events",
     "read_proof",
     "reject_unsafe",
     "satisfies",
 ]
+
+
+__getattr__ = opened(__name__, HOMES)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.nccl.catalogue import Variable, catalogue, nearest
+from fabricdoc.nccl.variables import Variable, catalogue, nearest
 from fabricdoc.nccl.versions import parse_release
 
 pytestmark = pytest.mark.unit
