@@ -1,7 +1,8 @@
 """A probe's raw report made a node of the fabric document, or refused.
 
 What a node says is untrusted: sizes are bounded before anything looks at the meaning, types are checked
-strictly, and a key the model does not know is an error. Escaping for a terminal or HTML is `report`'s.
+strictly, and a key the model does not know is an error. What follows from a node's facts alone (cages, NCCL's GIDs,
+paths between GPUs and HCAs) is filled in here. Escaping for a terminal or HTML is `report`'s.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric.cages import cages_of
+from fabricdoc.fabric.gpu_paths import gpu_paths
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Node, NodeReport
+from fabricdoc.nccl import gid_choices
 
 MAX_TEXT = 4096
 MAX_VALUES = 1_000_000
@@ -36,7 +40,12 @@ def read_report(name: str, target: str, raw: Any) -> Node:
         raise _refusal(name, _first(error)) from error
     except (ValueError, RecursionError) as error:
         raise _refusal(name, str(error)[:SHOWN]) from error
-    return Node(name=name, target=target, **dict(report))
+    return Node(name=name, target=target, **dict(report), **what_follows(report))
+
+
+def what_follows(report: NodeReport) -> dict[str, Any]:
+    """The fields of a node that follow from what its probe reported: cages, NCCL's choice of GIDs, paths to GPUs."""
+    return {"cages": cages_of(report), "nccl_gids": gid_choices(report.hcas), "gpu_paths": gpu_paths(report)}
 
 
 def check_bounds(raw: Any) -> None:

@@ -22,7 +22,7 @@ NUMBER = re.compile(r"\s*([+-]?[0-9]{1,9})")
 
 
 class Slot(NamedTuple):
-    """A slot of the table: its index, its GID as a number, and the RoCE versions it may have (0: none that NCCL knows)."""
+    """A slot of the table: index, GID as a number, and the RoCE versions it may have (0: none that NCCL knows)."""
 
     at: int
     gid: int
@@ -85,7 +85,7 @@ def choose_gid(
         listed = ", ".join(str(slot.at) for slot in sorted(possible))
         return Unknown(unknown=f"a GID type that decides is unknown: index {listed} are possible")
     chosen = possible.pop()
-    text = next((gid.gid for gid in port.gids if gid.index == chosen.at), ZERO)
+    text = {gid.index: gid.gid for gid in port.gids}.get(chosen.at, ZERO)
     why = _why(chosen, slots, wanted, address_range or "")
     return GidChoice(hca=hca, port=port.number, index=chosen.at, gid=text, why=why)
 

@@ -15,6 +15,7 @@ from fabricdoc.fabric.report import MAX_DEPTH, MAX_TEXT, check_bounds, read_repo
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
 from tests.fabrics import hca, netdev, node
+from tests.fabrics.spark import spark_pair
 
 pytestmark = pytest.mark.unit
 
@@ -39,6 +40,20 @@ def test_a_report_becomes_the_named_node() -> None:
     assert (found.name, found.target) == ("beta", "admin@10.0.0.2")
     assert not isinstance(found.hcas, Unknown)
     assert found.hcas[0].ports[0].netdev == "p0"
+
+
+def test_what_follows_from_the_facts_is_filled_in() -> None:
+    """A recorded Spark's report gives back its cages, NCCL's GIDs and its paths, and nothing else changes."""
+    whole = spark_pair("one", renamed=True).nodes[0]
+    report = json.loads(whole.model_dump_json(include=set(NodeReport.model_fields)))
+    found = read_report(whole.name, whole.target, report)
+    assert found.model_copy(update={"clock_offset_s": whole.clock_offset_s}) == whole
+    assert len(found.cages) == len(found.nccl_gids) == 2 and len(found.gpu_paths) == 4
+
+
+@pytest.mark.parametrize("key", ["cages", "nccl_gids", "gpu_paths"])
+def test_a_probe_may_not_say_what_follows(key: str) -> None:
+    assert key in refusal(raw() | {key: []})
 
 
 def test_every_fact_may_be_unknown() -> None:

@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "lab": LEAVES | BELOW,
     "export": LEAVES | BELOW,
     "report": LEAVES,
-    "fabric": LEAVES | BELOW | {"checks"},
+    "fabric": LEAVES | BELOW | {"checks", "nccl"},
     "dumps": LEAVES | {"fabric"},
     "bench": LEAVES | BELOW | {"nccl", "store", "serving", "fabric"},
     "tuning": LEAVES | BELOW | {"bench"},
