@@ -1,8 +1,8 @@
-"""Network interfaces with their addresses, from rtnetlink; speed, driver and PCI address from sysfs.
+"""Network interfaces with their addresses and all that decides how a port works, put together from many sources.
 
-rtnetlink always speaks of this process's own network namespace; /sys/class/net may show another one (a
-namespace entered without a fresh sysfs), so sysfs is believed for an interface only when its index and its
-hardware address are the same there. Nothing about RDMA here.
+rtnetlink, ethtool's netlink, DCB and /proc/sys always speak of this process's own network namespace; /sys/class/net
+may show another one (a namespace entered without a fresh sysfs), so sysfs is believed for an interface only when its
+index and its hardware address are the same there. What each source means is its own module's. Nothing about RDMA here.
 """
 
 from __future__ import annotations
@@ -10,91 +10,76 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Mapping
 from typing import Any
 
-from .facts import attempt, exists, linked_name, load, read_int, unknown
-from .netlink import FAMILIES, RTM_GETADDR, RTM_GETLINK, attributes, dump, ip_text, string, u32
+from . import ethtool, persistence, sysctls
+from .deadline import TIME_LIMIT
+from .facts import attempt, exists, is_unknown, linked_name, load, read_int, unknown
+from .links import Link, read_links
+from .netlink import FAMILIES, RTM_GETADDR, attributes, dump, ip_text, u32
+from .qos import ELSEWHERE, read_qos
 
-IFLA_ADDRESS, IFLA_IFNAME, IFLA_MTU, IFLA_MASTER = 1, 3, 4, 10
-IFLA_OPERSTATE, IFLA_LINKINFO, IFLA_CARRIER, IFLA_CARRIER_CHANGES = 16, 18, 33, 35
-IFLA_PHYS_PORT_NAME, IFLA_PROP_LIST, IFLA_ALT_IFNAME = 38, 52, 53
-IFLA_INFO_KIND = 1
-IFA_ADDRESS, IFA_LOCAL = 1, 2
+IFA_ADDRESS, IFA_LOCAL, IFA_FLAGS = 1, 2, 8
+IFA_F_PERMANENT = 0x80
+AF_INET = 2
 
-LINK = struct.Struct("=BxHiII")
 ADDRESS = struct.Struct("=BBBBI")
-OPERSTATES = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 SCOPES = {0: "global", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 VIRTUAL = "no device behind it (virtual)"
-ELSEWHERE = "sysfs shows another network namespace"
+ASKED_LATER = ("speed_mbps", "duplex", "autoneg", "lanes", "fec", "persistence", "qos")
 
 
-def read_netdevs(root: str = "") -> Any:
-    """Every interface of this network namespace, by index (model.fabric.Netdev); raises OSError."""
-    links = [link(body) for body in dump(RTM_GETLINK, LINK.pack(0, 0, 0, 0, 0))]
-    dumped = dump(RTM_GETADDR, ADDRESS.pack(0, 0, 0, 0, 0))
-    addresses = [address(body) for body in dumped if body[:1] and body[0] in FAMILIES]
-    return assemble(links, addresses, root)
+def read_netdevs(root: str = "", found: list[dict[str, Any]] | None = None) -> Any:
+    """Every interface of this network namespace, by index (model.netdev.Netdev); raises OSError.
 
-
-def assemble(links: list[dict[str, Any]], addresses: list[tuple[int, dict[str, Any]]], root: str) -> list[Any]:
-    """Links with their addresses, their master's name instead of its index, and what sysfs adds."""
-    names = {found["ifindex"]: found["name"] for found in links}
-    netdevs = []
-    for found in sorted(links, key=lambda one: int(one["ifindex"])):
-        master = found.pop("master_index")
-        found["master"] = names.get(master, f"index {master}") if master else None
-        found["addresses"] = [one for index, one in addresses if index == found["ifindex"]]
-        found.update(from_sysfs(root, found))
-        netdevs.append(found)
+    A list given as `found` holds them before drivers and files are asked, which can take long on a sick machine:
+    what is not answered by then is unknown("time limit").
+    """
+    links = sorted(read_links(), key=lambda one: int(one.fields["ifindex"]))
+    bodies = [body for body in dump(RTM_GETADDR, ADDRESS.pack(0, 0, 0, 0, 0)) if body[:1] and body[0] in FAMILIES]
+    netdevs = [] if found is None else found
+    netdevs += assemble(links, [address(body) for body in bodies], sysctls.read_all(root), root)
+    settings = ethtool.read_settings({one["ifindex"]: one["name"] for one in netdevs if has_device(one)})
+    sources = persistence.read_sources(root)
+    leased = {address(body)[0] for body in bodies if is_leased(body)}
+    for one in netdevs:
+        complete(one, settings.get(one["ifindex"]), root)
+        one["persistence"] = persistence.persistence(one, one["ifindex"] in leased, sources)
     return netdevs
 
 
-def link(body: bytes) -> dict[str, Any]:
-    """One RTM_NEWLINK message: what the kernel itself says of an interface, `master_index` still a number."""
-    _family, _type, ifindex, _flags, _change = LINK.unpack_from(body)
-    found = dict(attributes(body, LINK.size))
-    state = found[IFLA_OPERSTATE][0] if found.get(IFLA_OPERSTATE) else 0
-    return {
-        "name": string(found[IFLA_IFNAME]),
-        "ifindex": ifindex,
-        "mac": found[IFLA_ADDRESS].hex(":") if found.get(IFLA_ADDRESS) else unknown("it has no hardware address"),
-        "mtu": _number(found, IFLA_MTU),
-        "carrier": bool(found[IFLA_CARRIER][0]) if found.get(IFLA_CARRIER) else unknown("the kernel does not say"),
-        "operstate": OPERSTATES[state] if state < len(OPERSTATES) else unknown(f"state number {state}"),
-        "carrier_changes": _number(found, IFLA_CARRIER_CHANGES),
-        "phys_port_name": _phys_port_name(found),
-        "kind": _kind(found),
-        "master_index": u32(found[IFLA_MASTER]) if IFLA_MASTER in found else 0,
-        "altnames": _altnames(found),
-    }
+def assemble(
+    links: list[Link], addresses: list[tuple[int, dict[str, Any]]], everywhere: Mapping[str, Any], root: str
+) -> list[dict[str, Any]]:
+    """Links with names instead of indexes, addresses, effective settings (`everywhere`: those of `all`), device."""
+    names = {link.fields["ifindex"]: link.fields["name"] for link in links}
+    of = {index: [one for at, one in addresses if at == index] for index in {at for at, _one in addresses}}
+    return [
+        {
+            **link.fields,
+            "master": names.get(link.master, f"index {link.master}") if link.master else None,
+            "lower": _lower(link, names),
+            "addresses": of.get(link.fields["ifindex"], []),
+            **sysctls.effective(link.own_sysctls, everywhere),
+            **dict.fromkeys(ASKED_LATER, unknown(TIME_LIMIT)),
+            **device(link, root),
+        }
+        for link in links
+    ]
 
 
-def _number(found: dict[int, bytes], kind: int) -> Any:
-    return u32(found[kind]) if kind in found else unknown("the kernel does not say")
-
-
-def _phys_port_name(found: dict[int, bytes]) -> Any:
-    name = string(found.get(IFLA_PHYS_PORT_NAME, b""))
-    return name or unknown("the driver gives none")
-
-
-def _kind(found: dict[int, bytes]) -> str | None:
-    """The kernel's word for a software interface (veth, bridge, vlan); a real NIC has none."""
-    for kind, value in attributes(found.get(IFLA_LINKINFO, b"")):
-        if kind == IFLA_INFO_KIND:
-            return string(value)
-    return None
-
-
-def _altnames(found: dict[int, bytes]) -> list[str]:
-    properties = attributes(found.get(IFLA_PROP_LIST, b""))
-    return [string(value) for kind, value in properties if kind == IFLA_ALT_IFNAME]
+def _lower(link: Link, names: Mapping[int, str]) -> str | None:
+    if not link.lower:
+        return None
+    if link.elsewhere:
+        return f"index {link.lower} of another network namespace"
+    return names.get(link.lower, f"index {link.lower}")
 
 
 def address(body: bytes) -> tuple[int, dict[str, Any]]:
-    """One RTM_NEWADDR message: the interface's index, and its address (model.fabric.Address).
+    """One RTM_NEWADDR message: the interface's index, and its address (model.netdev.Address).
 
     On a point-to-point interface IFA_ADDRESS is the peer and IFA_LOCAL is ours.
     """
@@ -105,38 +90,68 @@ def address(body: bytes) -> tuple[int, dict[str, Any]]:
     return index, {"ip": ip, "prefix": prefix, "family": FAMILIES[family], "scope": where}
 
 
-def from_sysfs(root: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Speed (Mbit/s), driver and PCI address, each unknown where sysfs speaks of another interface."""
-    base = f"{root}/sys/class/net/{found['name']}"
-    if not _same_interface(base, found):
-        return dict.fromkeys(("speed_mbps", "driver", "pci"), unknown(ELSEWHERE))
-    return {"speed_mbps": _speed(base), "driver": _driver(base), "pci": pci_of(f"{base}/device")}
+def is_leased(body: bytes) -> bool:
+    """Whether an RTM_NEWADDR message is an IPv4 address with a lifetime: what a DHCP client sets."""
+    family, _prefix, flags, _scope, _index = ADDRESS.unpack_from(body)
+    found = dict(attributes(body, ADDRESS.size))
+    flags = u32(found[IFA_FLAGS]) if IFA_FLAGS in found else flags
+    return bool(family == AF_INET and not flags & IFA_F_PERMANENT)
 
 
-def _same_interface(base: str, found: dict[str, Any]) -> bool:
-    if read_int(f"{base}/ifindex") != found["ifindex"]:
-        return False
-    return not isinstance(found["mac"], str) or attempt(lambda: load(f"{base}/address")) == found["mac"]
+def device(link: Link, root: str) -> dict[str, Any]:
+    """Driver and PCI address from sysfs; from the kernel's own message where sysfs speaks of another interface."""
+    folder = sysfs_folder(link.fields, root)
+    if folder:
+        return {"driver": _driver(f"{folder}/device"), "pci": pci_of(f"{folder}/device")}
+    bus, name = link.parent
+    if bus == "pci" and PCI_ADDRESS.fullmatch(name):
+        return {"driver": _driver(f"{root}/sys/bus/pci/devices/{name}"), "pci": name}
+    return dict.fromkeys(("driver", "pci"), unknown(ELSEWHERE))
 
 
-def _speed(base: str) -> Any:
-    speed = read_int(f"{base}/speed")
-    if isinstance(speed, int) and speed <= 0:
-        return unknown(f"the kernel reports {speed}: not known, or no link")
-    return speed
+def sysfs_folder(interface: Mapping[str, Any], root: str) -> str:
+    """The interface's folder in sysfs, "" where sysfs shows another network namespace."""
+    base = f"{root}/sys/class/net/{interface['name']}"
+    if read_int(f"{base}/ifindex") != interface["ifindex"]:
+        return ""
+    same = not isinstance(interface["mac"], str) or attempt(lambda: load(f"{base}/address")) == interface["mac"]
+    return base if same else ""
 
 
 def _driver(base: str) -> Any:
-    if not exists(f"{base}/device"):
+    if not exists(base):
         return unknown(VIRTUAL)
-    return attempt(lambda: linked_name(f"{base}/device/driver"))
+    return attempt(lambda: linked_name(f"{base}/driver"))
 
 
-def pci_of(device: str) -> Any:
+def pci_of(base: str) -> Any:
     """The PCI address a sysfs `device` link leads to (the last one on the way), or why there is none."""
-    if not exists(device):
+    if not exists(base):
         return unknown(VIRTUAL)
-    for part in reversed(os.path.realpath(device).split("/")):
+    for part in reversed(os.path.realpath(base).split("/")):
         if PCI_ADDRESS.fullmatch(part):
             return part
     return unknown("its device is not on a PCI bus")
+
+
+def has_device(interface: Mapping[str, Any]) -> bool:
+    """Whether there is hardware (or a hypervisor's device) behind an interface, as far as is known."""
+    return not (is_unknown(interface["driver"]) and is_unknown(interface["pci"]))
+
+
+def complete(interface: dict[str, Any], settings: dict[str, Any] | None, root: str) -> None:
+    """Put in what ethtool said (`settings`, None for nothing), and the QoS of an interface that has a device."""
+    said = ethtool.complete(settings)
+    pause = {name: said.pop(name) for name in ethtool.PAUSE_FIELDS}
+    folder = sysfs_folder(interface, root) if has_device(interface) or settings is None else ""
+    if settings is None and folder:
+        by_file = _speed(folder)
+        said["speed_mbps"] = said["speed_mbps"] if is_unknown(by_file) else by_file
+    interface.update(said)
+    interface["qos"] = read_qos(interface, pause, folder, root) if has_device(interface) else interface["driver"]
+
+
+def _speed(folder: str) -> Any:
+    """Mbit/s from sysfs, for a kernel whose ethtool netlink does not answer."""
+    speed = read_int(f"{folder}/speed")
+    return speed if is_unknown(speed) else ethtool.speed(speed & ethtool.SPEED_UNKNOWN)

@@ -43,14 +43,16 @@ def scan(deadline_s: float, root: str = "") -> dict[str, Any]:
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
     gpu_child, verbs_child = Question(gpus.ask, gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
     host_facts = host.blank()
+    interfaces: list[dict[str, Any]] = []
     found = {
         "hcas": deadline.read("hcas", lambda: hcas.read_hcas(root)),
-        "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root)),
+        "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root, interfaces)),
         "routes": deadline.read("routes", routes.read_routes),
         "rules": deadline.read("rules", rules.read_rules),
         "neighbours": deadline.read("neighbours", neighbours.read_neighbours),
         "container": deadline.read("container", lambda: container.read_container(root)),
     }
+    found["netdevs"] = interfaces or found["netdevs"]
     deadline.read("host", lambda: host.fill(host_facts, root))
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)

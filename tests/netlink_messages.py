@@ -60,3 +60,43 @@ def rule_body(
 def neighbour_body(index: int, state: int, attributes: Attributes, *, family: int = 2) -> bytes:
     """An RTM_NEWNEIGH body (struct ndmsg of linux/neighbour.h)."""
     return struct.pack("=BxHiHBB", family, 0, index, state, 0, 1) + nest(attributes)
+
+
+def words(*numbers: int) -> bytes:
+    """Numbers as 32-bit words: one for a u32 attribute, many for an array."""
+    return struct.pack(f"={len(numbers)}I", *numbers)
+
+
+def inet_conf(**values: int) -> bytes:
+    """IFLA_AF_SPEC with the IPv4 settings of an interface, by the numbers of linux/ip.h; the rest 0."""
+    numbers = {"rp_filter": 8, "arp_announce": 18, "arp_ignore": 19}
+    conf = [0] * 33
+    for name, value in values.items():
+        conf[numbers[name] - 1] = value
+    return nest([(2, nest([(1, words(*conf))])), (10, nest([(1, words(0))]))])
+
+
+def ethtool_body(index: int, attributes: Attributes) -> bytes:
+    """The attributes of an ethtool reply: its header nest (linux/ethtool_netlink.h), then the others."""
+    return nest([(0x8000 | 1, nest([(1, words(index)), (2, b"enp1s0f0np0\0")])), *attributes])
+
+
+def ieee_pfc(mask: int) -> bytes:
+    """struct ieee_pfc of linux/dcbnl.h: capability 8, the mask of protected priorities, counters."""
+    return struct.pack("=BBBxHxx8Q8Q", 8, mask, 0, 0, *range(16))
+
+
+def ieee_ets(percent: Sequence[int], algorithm: Sequence[int], priority_tc: Sequence[int]) -> bytes:
+    """struct ieee_ets of linux/dcbnl.h; what is received and what is recommended differs from what is sent."""
+    rest = [9] * 8
+    return bytes([0, 8, 0, *percent, *rest, *algorithm, *priority_tc, *rest, *rest, *rest])
+
+
+def dcb_app(selector: int, priority: int, protocol: int) -> tuple[int, bytes]:
+    """DCB_ATTR_IEEE_APP with a struct dcb_app of linux/dcbnl.h."""
+    return 1, struct.pack("=BBH", selector, priority, protocol)
+
+
+def dcb_body(ieee: Attributes) -> bytes:
+    """The answer to IEEE_GET: struct dcbmsg, DCB_ATTR_IFNAME, DCB_ATTR_IEEE, DCB_ATTR_DCBX (host, IEEE)."""
+    return struct.pack("=BBxx", 0, 21) + nest([(1, b"enp1s0f0np0\0"), (13, nest(ieee)), (14, b"\x09")])

@@ -1,40 +1,41 @@
-"""Interfaces: fields of the kernel's messages, and sysfs believed only for the same interface."""
+"""Interfaces whole: names for indexes, addresses, sysfs believed only for the same interface, what drivers say."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fabricdoc.model.fabric import Netdev
-from fabricdoc.probes import netdevs
+from fabricdoc.probes import dcb, ethtool, links, netdevs, persistence
 from fabricdoc.probes.facts import is_unknown
-from tests.netlink_messages import address_body, link_body, nest
+from tests.netlink_messages import Attributes, address_body, inet_conf, link_body, nest, words
 from tests.sysfs import link, write
 
 pytestmark = pytest.mark.unit
 
 MAC = bytes.fromhex("4ebcea000001")
+ALL = {"rp_filter": 0, "arp_ignore": 1, "arp_announce": 2}
+ELSEWHERE = {"unknown": "sysfs shows another network namespace"}
+VIRTUAL = {"unknown": "no device behind it (virtual)"}
 
 
-def u32(number: int) -> bytes:
-    return struct.pack("=I", number)
+def port(index: int = 4, name: bytes = b"enp1s0f0np0", attributes: Attributes = ()) -> links.Link:
+    usual = [(1, MAC), (3, name + b"\0"), (4, words(9000)), (16, b"\6"), (33, b"\1"), (26, inet_conf(rp_filter=2))]
+    return links.link(link_body(index, [*usual, *attributes]))
 
 
-def port(index: int = 4, **changed: bytes) -> dict[str, Any]:
-    fields = {
-        "1": MAC,
-        "3": b"enp1s0f0np0\0",
-        "4": u32(9000),
-        "16": b"\6",
-        "33": b"\1",
-        "35": u32(3),
-        "38": b"p0\0",
-        "52": nest([(53, b"spark-left\0"), (53, b"enxaabb\0")]),
-    } | changed
-    return netdevs.link(link_body(index, [(int(kind), value) for kind, value in fields.items()]))
+def kind(name: bytes, data: Attributes = ()) -> tuple[int, bytes]:
+    return 18, nest([(1, name + b"\0"), (2, nest(data))])
+
+
+def assembled(
+    found: Sequence[links.Link], addresses: Sequence[tuple[int, dict[str, Any]]] = (), root: str = "/nowhere"
+) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in netdevs.assemble(list(found), list(addresses), ALL, root)}
 
 
 def interface(
@@ -45,49 +46,42 @@ def interface(
     write(root, {f"{base}/ifindex": str(index), f"{base}/speed": speed, f"{base}/address": mac})
     (root / "sys/bus/pci/drivers/mlx5_core").mkdir(parents=True)
     link(root, f"{device}/driver", "sys/bus/pci/drivers/mlx5_core")
+    link(root, "sys/bus/pci/devices/0000:01:00.0", device)
     link(root, f"{base}/device", device)
     link(root, f"sys/class/net/{name}", base)
 
 
-def test_a_link_is_what_the_kernel_says() -> None:
-    found = port()
-    assert found == {
-        "name": "enp1s0f0np0",
-        "ifindex": 4,
-        "mac": "4e:bc:ea:00:00:01",
-        "mtu": 9000,
-        "carrier": True,
-        "operstate": "up",
-        "carrier_changes": 3,
-        "phys_port_name": "p0",
-        "kind": None,
-        "master_index": 0,
-        "altnames": ["spark-left", "enxaabb"],
-    }
+def completed(root: Path, settings: dict[str, Any] | None) -> Netdev:
+    (found,) = assembled([port()], root=str(root)).values()
+    netdevs.complete(found, settings, str(root))
+    return Netdev.model_validate(found)
 
 
-def test_what_the_kernel_leaves_out_is_unknown() -> None:
-    found = netdevs.link(link_body(7, [(3, b"x\0")]))
-    for name in ("mac", "mtu", "carrier", "carrier_changes", "phys_port_name"):
-        assert is_unknown(found[name]), name
-    assert found["operstate"] == "unknown"
-    assert is_unknown(port(**{"16": b"\x63"})["operstate"])
-
-
-@pytest.mark.parametrize(("state", "word"), [(2, "down"), (3, "lowerlayerdown"), (5, "dormant"), (6, "up")])
-def test_operstates_are_sysfs_words(state: int, word: str) -> None:
-    assert port(**{"16": bytes([state])})["operstate"] == word
-
-
-def test_a_software_interface_has_a_kind_and_a_master() -> None:
-    veth = port(5, **{"3": b"veth0\0", "10": u32(9), "18": nest([(2, b"data"), (1, b"veth\0")])})
-    bridge = port(9, **{"3": b"br0\0"})
-    lone = port(6, **{"3": b"veth1\0", "10": u32(77)})
-    found = {one["name"]: one for one in netdevs.assemble([bridge, veth, lone], [], "/nowhere")}
-    assert (found["veth0"]["kind"], found["veth0"]["master"]) == ("veth", "br0")
+def test_members_have_their_masters_name() -> None:
+    bridge, lone = port(9, b"br0", [kind(b"bridge")]), port(6, b"veth1", [kind(b"veth"), (10, words(77))])
+    member = port(5, b"veth0", [kind(b"veth"), (10, words(9)), (5, words(6))])
+    found = assembled([bridge, member, lone])
+    assert (found["veth0"]["kind"], found["veth0"]["master"], found["veth0"]["lower"]) == ("veth", "br0", None)
     assert found["veth1"]["master"] == "index 77"
     assert found["br0"]["master"] is None
-    assert list(found) == ["veth0", "veth1", "br0"]
+
+
+def test_stacked_interfaces_have_the_name_of_what_is_below() -> None:
+    below = (5, words(4))
+    vlan = port(10, b"rail0.100", [below, kind(b"vlan", [(1, struct.pack("=H", 100))])])
+    macvlan = port(11, b"mv0", [(5, words(99)), kind(b"macvlan")])
+    inside = port(12, b"mv1", [below, (37, words(0)), kind(b"macvlan")])
+    bond = port(13, b"bond0", [kind(b"bond", [(1, b"\4")])])
+    found = assembled([port(), vlan, macvlan, inside, bond])
+    assert (found["rail0.100"]["lower"], found["rail0.100"]["vlan_id"]) == ("enp1s0f0np0", 100)
+    assert found["mv0"]["lower"] == "index 99"
+    assert found["mv1"]["lower"] == "index 4 of another network namespace"
+    assert (found["bond0"]["bond_mode"], found["bond0"]["lower"]) == ("802.3ad", None)
+
+
+def test_settings_are_those_the_kernel_applies() -> None:
+    (found,) = assembled([port()]).values()
+    assert [found[name] for name in ("rp_filter", "arp_ignore", "arp_announce")] == [2, 1, 2]
 
 
 def test_addresses_go_to_their_interface() -> None:
@@ -95,39 +89,76 @@ def test_addresses_go_to_their_interface() -> None:
     v4 = netdevs.address(address_body(4, 2, 24, 0, [(1, peer), (2, local)]))
     v6 = netdevs.address(address_body(4, 10, 64, 253, [(1, bytes.fromhex("fe80" + "0" * 27 + "1"))]))
     other = netdevs.address(address_body(8, 2, 8, 254, [(1, bytes([127, 0, 0, 1]))]))
-    (found,) = netdevs.assemble([port()], [v4, v6, other], "/nowhere")
+    (found,) = assembled([port()], [v4, v6, other]).values()
     assert found["addresses"] == [
         {"ip": "10.77.0.1", "prefix": 24, "family": "ipv4", "scope": "global"},
         {"ip": "fe80::1", "prefix": 64, "family": "ipv6", "scope": "link"},
     ]
 
 
-def test_sysfs_adds_speed_driver_and_pci(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("family", "flags", "attribute", "leased"),
+    [(2, 0x80, None, False), (2, 0, None, True), (2, 0, 0x80, False), (2, 0x80, 0x200, True), (10, 0, None, False)],
+)
+def test_an_ipv4_address_with_a_lifetime_is_a_lease(
+    family: int, flags: int, attribute: int | None, leased: bool
+) -> None:
+    head = struct.pack("=BBBBI", family, 24, flags, 0, 4)
+    assert netdevs.is_leased(head + (nest([(8, words(attribute))]) if attribute is not None else b"")) is leased
+
+
+def test_sysfs_adds_driver_and_pci(tmp_path: Path) -> None:
     interface(tmp_path)
-    (found,) = netdevs.assemble([port()], [], str(tmp_path))
-    assert (found["speed_mbps"], found["driver"], found["pci"]) == (200000, "mlx5_core", "0000:01:00.0")
-    assert Netdev.model_validate(found).name == "enp1s0f0np0"
+    (found,) = assembled([port()], root=str(tmp_path)).values()
+    assert (found["driver"], found["pci"]) == ("mlx5_core", "0000:01:00.0")
+    assert netdevs.has_device(found)
 
 
 @pytest.mark.parametrize("changed", [{"index": 12}, {"mac": "02:00:00:00:00:09"}, {"name": "other"}])
 def test_sysfs_of_another_namespace_is_not_believed(tmp_path: Path, changed: dict[str, Any]) -> None:
     interface(tmp_path, **changed)
-    (found,) = netdevs.assemble([port()], [], str(tmp_path))
-    elsewhere = {"unknown": "sysfs shows another network namespace"}
-    assert [found[name] for name in ("speed_mbps", "driver", "pci")] == [elsewhere] * 3
-    assert found["mtu"] == 9000
+    (found,) = assembled([port()], root=str(tmp_path)).values()
+    assert (found["driver"], found["pci"], found["mtu"]) == (ELSEWHERE, ELSEWHERE, 9000)
+    netdevs.complete(found, None, str(tmp_path))
+    assert found["qos"] == ELSEWHERE
+    assert is_unknown(found["speed_mbps"])
+
+
+def test_the_kernels_message_names_the_device_where_sysfs_does_not(tmp_path: Path) -> None:
+    interface(tmp_path, index=12)
+    parent = [(56, b"0000:01:00.0\0"), (57, b"pci\0")]
+    (found,) = assembled([port(attributes=parent)], root=str(tmp_path)).values()
+    assert (found["driver"], found["pci"]) == ("mlx5_core", "0000:01:00.0")
+    for parent in ([(56, b"virtio3\0"), (57, b"virtio\0")], [(56, b"../../../etc\0"), (57, b"pci\0")]):
+        (found,) = assembled([port(attributes=parent)], root=str(tmp_path)).values()
+        assert found["pci"] == ELSEWHERE
+
+
+def test_what_drivers_say_is_put_in(tmp_path: Path) -> None:
+    interface(tmp_path, speed="100000")
+    said = {"speed_mbps": 200000, "duplex": "full", "autoneg": True, "lanes": 2, "fec": "RS", "pause_rx": True}
+    found = completed(tmp_path, {**said, "pause_tx": False})
+    assert (found.speed_mbps, found.duplex, found.autoneg, found.lanes, found.fec) == (200000, "full", True, 2, "RS")
+    assert (found.model_dump()["qos"]["pause_rx"], found.model_dump()["qos"]["pause_tx"]) == (True, False)
+
+
+def test_sysfs_has_the_speed_where_ethtool_does_not_answer(tmp_path: Path) -> None:
+    interface(tmp_path)
+    found = completed(tmp_path, None)
+    assert found.speed_mbps == 200000
+    assert "does not tell" in found.model_dump()["duplex"]["unknown"]
 
 
 def test_a_port_without_link_has_no_speed(tmp_path: Path) -> None:
     interface(tmp_path, speed="-1")
-    (found,) = netdevs.assemble([port()], [], str(tmp_path))
-    assert found["speed_mbps"] == {"unknown": "the kernel reports -1: not known, or no link"}
+    assert "does not tell" in completed(tmp_path, None).model_dump()["speed_mbps"]["unknown"]
 
 
-def test_a_virtual_interface_has_no_device(tmp_path: Path) -> None:
+def test_a_virtual_interface_has_no_device_and_no_qos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dcb, "ask", lambda _kind, _request: pytest.fail("a virtual interface was asked"))
     write(tmp_path, {"sys/class/net/enp1s0f0np0/ifindex": "4", "sys/class/net/enp1s0f0np0/address": MAC.hex(":")})
-    (found,) = netdevs.assemble([port()], [], str(tmp_path))
-    assert found["driver"] == found["pci"] == {"unknown": "no device behind it (virtual)"}
+    found = completed(tmp_path, None).model_dump()
+    assert found["driver"] == found["pci"] == found["qos"] == VIRTUAL
 
 
 def test_the_last_pci_address_on_the_way_is_the_device(tmp_path: Path) -> None:
@@ -137,9 +168,35 @@ def test_the_last_pci_address_on_the_way_is_the_device(tmp_path: Path) -> None:
     assert netdevs.pci_of(f"{tmp_path}/devices/platform/soc") == {"unknown": "its device is not on a PCI bus"}
 
 
-def test_this_machine_has_a_loopback() -> None:
+def test_this_machines_interfaces_have_the_models_fields() -> None:
     found = {one["name"]: one for one in netdevs.read_netdevs()}
     assert {"ip": "127.0.0.1", "prefix": 8, "family": "ipv4", "scope": "host"} in found["lo"]["addresses"]
-    assert [Netdev.model_validate(one).ifindex for one in found.values()] == sorted(
-        x["ifindex"] for x in found.values()
-    )
+    read = [Netdev.model_validate(one) for one in found.values()]
+    assert [one.ifindex for one in read] == sorted(one.ifindex for one in read)
+    dumped = [one.model_dump() for one in read]
+    late = [one for one in dumped for name in netdevs.ASKED_LATER if one[name] == {"unknown": "time limit"}]
+    assert late == []
+
+
+def test_drivers_that_hang_leave_the_names_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hang(BaseException):
+        pass
+
+    def hang(_wanted: object) -> Any:
+        raise Hang
+
+    monkeypatch.setattr(ethtool, "read_settings", hang)
+    found: list[dict[str, Any]] = []
+    with pytest.raises(Hang):
+        netdevs.read_netdevs("", found)
+    lo = next(Netdev.model_validate(one) for one in found if one["name"] == "lo")
+    assert lo.addresses[0].ip == "127.0.0.1"
+    assert lo.model_dump()["speed_mbps"] == {"unknown": "time limit"}
+
+
+def test_only_what_has_a_device_is_asked_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[int, str]] = []
+    monkeypatch.setattr(ethtool, "read_settings", lambda wanted: asked.append(wanted) or {})
+    monkeypatch.setattr(persistence, "read_sources", lambda _root: [])
+    netdevs.read_netdevs()
+    assert "lo" not in asked[0].values()

@@ -16,7 +16,7 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
-from fabricdoc.probes import gpus, scan, verbs
+from fabricdoc.probes import ethtool, gpus, scan, verbs
 from fabricdoc.probes.wire import Wire
 from tests.sysfs import EINVAL_FILE, spark
 
@@ -130,6 +130,16 @@ def test_what_hangs_costs_only_itself_and_what_comes_after(tmp_path: Path) -> No
     assert report.host.hostname == os.uname().nodename
     assert report.host.memory_total == report.host.memory_available == report.host.torch == limit
     assert isinstance(report.gpus, Unknown)
+
+
+def test_a_driver_that_hangs_leaves_interfaces_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ethtool, "read_settings", lambda _wanted: time.sleep(60))
+    report = NodeReport.model_validate(scan.scan(0.5))
+    limit = Unknown(unknown="time limit")
+    assert not isinstance(report.netdevs, Unknown)
+    (lo,) = [one for one in report.netdevs if one.name == "lo"]
+    assert (lo.addresses[0].ip, lo.speed_mbps, lo.qos) == ("127.0.0.1", limit, limit)
+    assert report.routes == limit
 
 
 def test_no_time_at_all_is_a_report_of_unknowns() -> None:
