@@ -1,37 +1,57 @@
-"""A port's GID table from sysfs, fast also with 1024 slots: one listing, one read a slot, empty slots skipped.
+"""A port's GID table from sysfs: one listing, one read a slot through the folder's descriptor, empty slots skipped.
 
 The kernel shows an empty slot as an all-zero GID, and answers EINVAL for its type and netdev; it does the
-same for slots whose netdev lives in another network namespace. Which GID NCCL would take is not decided here.
+same for slots whose netdev lives in another network namespace (drivers/infiniband/core/sysfs.c). There is no
+cheaper truth: RDMA netlink holds no GID, and libibverbs must open the device first. Which GID NCCL would take is
+not decided here.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
-from typing import Any
+from typing import Any, NamedTuple
 
-from .facts import load, names, read_text, unknown
+from .facts import load, read_text, unknown
 
-ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
+ZERO = b"0000:0000:0000:0000:0000:0000:0000:0000"
 MAPPED = bytes(10) + b"\xff\xff"
 OTHER_NAMESPACE = "the kernel does not say (EINVAL: as for a netdev in another network namespace)"
-EINVAL = 22
+MAX_SLOTS = 65536
+SLOT_BYTES = 64
 
 
-def read_gids(port: str) -> list[dict[str, Any]]:
-    """The filled slots by index (model.fabric.Gid); raises OSError when the table can't be listed."""
-    found = []
-    for index in sorted(int(name) for name in names(f"{port}/gids") if name.isdigit()):
-        text = _gid(f"{port}/gids/{index}")
-        if text != ZERO:
-            found.append(gid(port, index, text))
-    return found
+class Table(NamedTuple):
+    """The filled slots by index (model.rdma.Gid), and how many slots there are."""
+
+    gids: list[dict[str, Any]]
+    slots: int
 
 
-def _gid(path: str) -> str:
-    """A slot's text; a slot that refuses to be read (EINVAL, or gone meanwhile) counts as empty."""
+def read_table(port: str) -> Table:
+    """The GID table of the port at `port`; raises OSError where it can't be listed or went away meanwhile."""
+    folder = os.open(f"{port}/gids", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        return load(path) or ZERO
-    except OSError:
+        with os.scandir(folder) as entries:
+            slots = sorted(int(one.name) for one in entries if one.name.isascii() and one.name.isdigit())[:MAX_SLOTS]
+        filled = [(slot, text) for slot in slots if (text := _slot(folder, slot)) != ZERO]
+    finally:
+        os.close(folder)
+    return Table([gid(port, slot, text.decode("ascii", "replace")) for slot, text in filled], len(slots))
+
+
+def _slot(folder: int, slot: int) -> bytes:
+    """A slot's text; one that refuses to be read (EINVAL) counts as empty, one that is gone raises OSError."""
+    try:
+        descriptor = os.open(str(slot), os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            return os.read(descriptor, SLOT_BYTES).strip() or ZERO
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno in (errno.ENODEV, errno.ENOENT):
+            raise OSError(error.errno, "the device went away while its GID table was read") from error
         return ZERO
 
 
@@ -52,4 +72,4 @@ def _attribute(path: str) -> Any:
     try:
         return load(path) or unknown(f"{path}: empty")
     except OSError as error:
-        return unknown(OTHER_NAMESPACE) if error.errno == EINVAL else read_text(path)
+        return unknown(OTHER_NAMESPACE) if error.errno == errno.EINVAL else read_text(path)

@@ -1,34 +1,60 @@
-"""RDMA devices and their ports from /sys/class/infiniband; no verbs library is needed for these.
+"""RDMA devices and their ports from /sys/class/infiniband; RDMA netlink fills in where sysfs is hidden or silent.
 
-What sysfs does not hold (the active RDMA MTU) is left unknown here and filled in from `verbs`. Names are
-reported as the kernel gives them and never taken apart: images rename devices at will.
+What neither holds (the active and the largest RDMA MTU) is left unknown here and filled in from `verbs`. Names are
+reported as the kernel gives them and never taken apart: images rename devices at will. A device that goes away while
+it is read is left out: it is not there any more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .facts import attempt, exists, is_unknown, linked_name, listed, load, names, read_int, read_text, unknown
-from .gids import read_gids
+from . import nldev
+from .facts import (
+    READ_ERRORS,
+    attempt,
+    exists,
+    is_unknown,
+    linked_name,
+    listed,
+    load,
+    names,
+    read_int,
+    read_text,
+    unknown,
+)
+from .gids import Table, read_table
 from .netdevs import pci_of
 
 ELSEWHERE = "its interface is in another network namespace"
 NO_NETDEV = "no GID of the port and no link of the device names one"
 MTU_UNKNOWN = "sysfs does not hold it and libibverbs was not asked"
+UNLISTED = "libibverbs does not list this port"
 
 
 def read_hcas(root: str = "") -> Any:
-    """Every HCA by name (model.fabric.Hca); none where the kernel has no RDMA class. Raises OSError."""
+    """Every HCA by name (model.rdma.Hca); none where the kernel has no RDMA class. Raises OSError.
+
+    With a `root` it is a recorded tree, and this kernel's RDMA netlink is not asked.
+    """
+    found = _from_sysfs(root)
+    return found if root else with_nldev(found)
+
+
+def _from_sysfs(root: str) -> Any:
     base = f"{root}/sys/class/infiniband"
     if not exists(f"{root}/sys/class"):
         return unknown("/sys is not mounted")
     if not exists(base):
         return []
-    return [hca(f"{base}/{name}", name) for name in names(base)]
+    read = [(f"{base}/{name}", hca(f"{base}/{name}", name, root)) for name in names(base)]
+    return [found for path, found in read if exists(path)]
 
 
-def hca(base: str, name: str) -> dict[str, Any]:
+def hca(base: str, name: str, root: str = "") -> dict[str, Any]:
     """One device. Soft devices have no PCI address; fields a driver does not offer are unknown."""
+    ports = [port(base, number) for number in _port_numbers(base)]
     return {
         "name": name,
         "driver": _driver(base),
@@ -36,9 +62,49 @@ def hca(base: str, name: str) -> dict[str, Any]:
         "node_guid": read_text(f"{base}/node_guid"),
         "sys_image_guid": read_text(f"{base}/sys_image_guid"),
         "board_id": read_text(f"{base}/board_id"),
+        "hca_type": read_text(f"{base}/hca_type"),
         "pci": pci_of(f"{base}/device"),
-        "ports": [port(base, number) for number in _port_numbers(base)],
+        "physical_function": physical_function(f"{base}/device"),
+        "bond": _bond(root, base, [one["netdev"] for one in ports if isinstance(one["netdev"], str)]),
+        "ports": ports,
     }
+
+
+def physical_function(device: str) -> str | None:
+    """The PCI address of the function that a VF belongs to; None for what is no VF."""
+    try:
+        return linked_name(f"{device}/physfn")
+    except OSError:
+        return None
+
+
+def _bond(root: str, base: str, netdevs: list[str]) -> str | None:
+    """The bond whose RoCE LAG this device is: it carries RDMA for members whose own functions have no HCA left.
+
+    A bond of which every member kept its HCA is no RoCE LAG. A soft device stands for a bond only when made on it.
+    """
+    classes, soft = f"{root}/sys/class/net", not exists(f"{base}/device")
+    for name in [*netdevs, *listed(f"{base}/device/net")]:
+        bond = name if exists(f"{classes}/{name}/bonding") else _master(f"{classes}/{name}")
+        if bond and (bond == name or not soft) and _is_lag(classes, bond):
+            return bond
+    return None
+
+
+def _is_lag(classes: str, bond: str) -> bool:
+    """Whether a member of the bond has no HCA on its own function; False for what is no bond."""
+    try:
+        members = load(f"{classes}/{bond}/bonding/slaves").split()
+    except OSError:
+        return False
+    return not all(exists(f"{classes}/{one}/device/infiniband") for one in members)
+
+
+def _master(netdev: str) -> str:
+    try:
+        return linked_name(f"{netdev}/master")
+    except OSError:
+        return ""
 
 
 def _driver(base: str) -> Any:
@@ -53,9 +119,10 @@ def _port_numbers(base: str) -> list[int]:
 
 
 def port(base: str, number: int) -> dict[str, Any]:
-    """One port (model.fabric.Port). A port without a cable still reports a rate: 40 on ConnectX-7."""
+    """One port (model.rdma.Port). A port without a cable still reports a rate: 40 on ConnectX-7."""
     here = f"{base}/ports/{number}"
-    gids = attempt(lambda: read_gids(here))
+    table = attempt(lambda: read_table(here))
+    gids, slots = table if isinstance(table, Table) else (table, table)
     link_layer = read_text(f"{here}/link_layer")
     return {
         "number": number,
@@ -64,8 +131,10 @@ def port(base: str, number: int) -> dict[str, Any]:
         "rate_gbps": attempt(lambda: float(load(f"{here}/rate").split()[0])),
         "link_layer": link_layer,
         "active_mtu": unknown(MTU_UNKNOWN),
+        "max_mtu": unknown(MTU_UNKNOWN),
         "netdev": _netdev(base, link_layer, number, gids),
         "gids": gids,
+        "gid_slots": slots,
     }
 
 
@@ -99,10 +168,41 @@ def _function_netdevs(base: str, number: int) -> list[str]:
     return [name for name in found if read_int(f"{folder}/{name}/dev_port") == number - 1] or found
 
 
-def with_mtus(hcas: Any, mtus: dict[str, Any], reason: str) -> Any:
-    """The same HCAs with `active_mtu` from `mtus` ("device/port" -> bytes), else unknown with `reason`."""
+def with_nldev(
+    found: Any,
+    devices: Callable[[], list[nldev.Device]] = nldev.read_devices,
+    ports: Callable[[int], list[nldev.Port]] = nldev.read_ports,
+) -> Any:
+    """The same HCAs with what only RDMA netlink told: devices that sysfs hides, and interfaces it could not name."""
+    try:
+        told = devices()
+    except READ_ERRORS:
+        return found
+    shown = {one["name"]: one for one in found} if isinstance(found, list) else {}
+    for device in told:
+        known = shown.get(device.name)
+        if known is not None and not any(is_unknown(one["netdev"]) for one in known["ports"]):
+            continue
+        asked = attempt(lambda device=device: ports(device.index))  # type: ignore[misc]
+        asked = asked if isinstance(asked, list) else []
+        if known is None:
+            shown[device.name] = nldev.hca(device, asked)
+        else:
+            _name_netdevs(known["ports"], {one.number: one.netdev for one in asked})
+    return [shown[name] for name in sorted(shown)]
+
+
+def _name_netdevs(ports: list[dict[str, Any]], named: dict[int, str]) -> None:
+    for one in ports:
+        if is_unknown(one["netdev"]) and named.get(one["number"]):
+            one["netdev"] = named[one["number"]]
+
+
+def with_verbs(hcas: Any, said: dict[str, Any], reason: str) -> Any:
+    """The same HCAs with both MTUs of each port as `verbs` said them, else unknown with `reason`."""
+    missing = unknown(str(said.get("mtu_reason") or said.get("absent") or reason or UNLISTED))
     for device in hcas if isinstance(hcas, list) else []:
         for one in device["ports"]:
-            key = f"{device['name']}/{one['number']}"
-            one["active_mtu"] = mtus.get(key, unknown(reason or "libibverbs does not list this port"))
+            told = said.get("mtus", {}).get(f"{device['name']}/{one['number']}", {})
+            one["active_mtu"], one["max_mtu"] = (told.get(name, missing) for name in ("active", "max"))
     return hcas

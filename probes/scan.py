@@ -1,46 +1,53 @@
 """The scan probe: waits for one request, reads every section of this node, and answers one report.
 
 The report has the fields of model.fabric.NodeReport. It only looks: no traffic, no writes, no programs
-started; the two questions that go into drivers run in forked children while the files are read.
+started; the questions that go into drivers run in forked children while the files are read. Asked to watch, it reads
+counters a second time at the end.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import container, gpus, hcas, host, neighbours, netdevs, routes, rules, verbs
+from . import container, counters, gpus, hcas, host, neighbours, netdevs, pcie, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
 from .wire import Wire
 
 REQUEST_WAIT_S = 30.0
 DEADLINE_S = 10.0
-MAX_DEADLINE_S = 600.0
+MOST_S = 600.0
 ANSWER_RESERVE_S = 0.2
 
 
 def main(wire: Wire) -> int:
-    """Answer one {"do": "scan", "deadline_s": N}; 1 when no request came, 2 for another one."""
+    """Answer one {"do": "scan", "deadline_s": N, "watch_s": M}; 1 when no request came, 2 for another one."""
     request = wire.read(REQUEST_WAIT_S)
     if request is None:
         return 1
     if request.get("do") != "scan":
         wire.write({"event": "error", "message": "the scan probe only knows the request scan"})
         return 2
-    wire.write({"event": "result", "report": scan(_seconds(request.get("deadline_s")))})
+    watch_s = _seconds(request.get("watch_s"), 0.0)
+    report = scan(_seconds(request.get("deadline_s"), DEADLINE_S), watch_s=watch_s)
+    wire.write({"event": "result", "report": report})
     return 0
 
 
-def _seconds(wanted: Any) -> float:
-    """The deadline asked for, if it is a number above 0 and at most 600; else 10."""
-    if isinstance(wanted, (int, float)) and 0 < wanted <= MAX_DEADLINE_S:
+def _seconds(wanted: Any, otherwise: float) -> float:
+    """The seconds asked for, if it is a number above 0 and at most 600; else `otherwise`."""
+    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool) and 0 < wanted <= MOST_S:
         return float(wanted)
-    return DEADLINE_S
+    return otherwise
 
 
-def scan(deadline_s: float, root: str = "") -> dict[str, Any]:
-    """Read this node within `deadline_s` seconds; `root` is put before every path but the network's."""
+def scan(deadline_s: float, root: str = "", watch_s: float = 0.0) -> dict[str, Any]:
+    """Read this node within `deadline_s` seconds, and counters twice, `watch_s` apart, in as much more time.
+
+    `root` is put before every path but the network's.
+    """
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
+    counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s)
     gpu_child, verbs_child = Question(gpus.ask, gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
     host_facts = host.blank()
     interfaces: list[dict[str, Any]] = []
@@ -53,14 +60,17 @@ def scan(deadline_s: float, root: str = "") -> dict[str, Any]:
         "container": deadline.read("container", lambda: container.read_container(root)),
     }
     found["netdevs"] = interfaces or found["netdevs"]
+    found["pcie"] = deadline.read("pcie", lambda: pcie.read_pcie(found["hcas"], root))
     deadline.read("host", lambda: host.fill(host_facts, root))
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
-    hcas.with_mtus(found["hcas"], said.get("mtus", {}), said.get("mtu_reason") or said.get("absent") or reason)
+    hcas.with_verbs(found["hcas"], said, reason)
     said, reason = gpu_child.answer(deadline, "gpus")
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
     if "kind" not in found["container"]:
         found["container"] = {"kind": found["container"], "evidence": ""}
+    said, reason = counter_child.answer(deadline, "counters", watch_s)
+    found |= {"counters": counters.from_said(said, reason), "watched_s": said.get("watched_s", 0.0)}
     return {**found, "host": host_facts, "timings_ms": deadline.timings_ms}
 
 
@@ -75,9 +85,9 @@ class Question:
         except OSError as error:
             self._reason = f"no process could be started: {error.strerror}"
 
-    def answer(self, deadline: Deadline, name: str) -> tuple[dict[str, Any], str]:
-        """What the child said by the end of its own limit or of the scan's, and why that may not be all."""
+    def answer(self, deadline: Deadline, name: str, more_s: float = 0.0) -> tuple[dict[str, Any], str]:
+        """What the child said by the end of its own limit or `more_s` after the scan's, and why that may not be all."""
         child = self._child
         if child is None:
             return {}, self._reason
-        return deadline.timed(name, lambda: child.finish(deadline.left()))
+        return deadline.timed(name, lambda: child.finish(deadline.left() + more_s))

@@ -1,4 +1,4 @@
-"""What only libibverbs can say: that it loads, from where, and the active RDMA MTU of every port.
+"""What only libibverbs can say: that it loads, from where, and the active and the largest RDMA MTU of every port.
 
 Runs in a forked child (a sick device can hang the open). Queries only: no queue pair, no memory, no traffic.
 Layouts from infiniband/verbs.h: the first three ints of ibv_port_attr are state, max_mtu, active_mtu, in the
@@ -23,7 +23,7 @@ MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 
 
 def ask(say: Say, load: Any = ctypes.CDLL) -> None:
-    """Say {"libibverbs": path} or {"absent": reason}, then {"mtus": {"device/port": bytes}, "mtu_reason": text}."""
+    """Say {"libibverbs": path} or {"absent": reason}, then {"mtus": ..., "mtu_reason": text} (see `port_mtus`)."""
     try:
         library = load(LIBRARY, use_errno=True)
     except OSError as error:
@@ -63,14 +63,14 @@ def declare(library: Any) -> None:
         function.restype, function.argtypes = result, arguments
 
 
-def port_mtus(library: Any) -> tuple[dict[str, int], list[str]]:
-    """Active MTU in bytes by "device/port", and a reason for each device that could not be asked."""
+def port_mtus(library: Any) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """{"device/port": {"active": bytes, "max": bytes}}, and a reason for each device that could not be asked."""
     declare(library)
     count = ctypes.c_int(0)
     listed = library.ibv_get_device_list(ctypes.byref(count))
     if not listed:
         return {}, [f"libibverbs lists no device: {os.strerror(ctypes.get_errno())}"]
-    mtus: dict[str, int] = {}
+    mtus: dict[str, dict[str, int]] = {}
     reasons: list[str] = []
     for device in (ctypes.c_void_p * count.value).from_address(listed):
         _ask_device(library, device, mtus, reasons)
@@ -78,7 +78,7 @@ def port_mtus(library: Any) -> tuple[dict[str, int], list[str]]:
     return mtus, reasons
 
 
-def _ask_device(library: Any, device: int | None, mtus: dict[str, int], reasons: list[str]) -> None:
+def _ask_device(library: Any, device: int | None, mtus: dict[str, dict[str, int]], reasons: list[str]) -> None:
     name = library.ibv_get_device_name(device).decode("utf-8", "replace")
     context = library.ibv_open_device(device)
     if not context:
@@ -88,6 +88,6 @@ def _ask_device(library: Any, device: int | None, mtus: dict[str, int], reasons:
         attributes = (ctypes.c_int * (ATTRIBUTES_SIZE // 4))()
         if library.ibv_query_port(context, number, ctypes.byref(attributes)) != 0:
             break
-        if attributes[2] in MTU_BYTES:
-            mtus[f"{name}/{number}"] = MTU_BYTES[attributes[2]]
+        told = {"active": MTU_BYTES.get(attributes[2]), "max": MTU_BYTES.get(attributes[1])}
+        mtus[f"{name}/{number}"] = {which: size for which, size in told.items() if size is not None}
     library.ibv_close_device(context)

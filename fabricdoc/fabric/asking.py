@@ -7,16 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fabricdoc.errors import UsageError
 from fabricdoc.transport import Asking, NodeSpec
 
 SCAN_DEADLINE_S = 10.0
 PROBE_SHARE = 0.7
+MOST_WATCH_S = 600.0
 
 
-def begin_scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S) -> Asking:
+def begin_scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, watch_s: float = 0.0) -> Asking:
     """Scan probes running on `nodes`, each with `deadline_s` seconds; hand them to `scan`, which ends them.
 
-    The probe gets 70 % of the time, so that what it read in time still comes back.
+    The probe gets 70 % of the time, so that what it read in time still comes back. `watch_s` seconds (at most 600, 0
+    for none) lie between two readings of the counters, and come on top of the deadline. Raises UsageError for others.
     """
+    if not 0.0 <= watch_s <= MOST_WATCH_S:
+        raise UsageError(
+            f"counters can be watched for 0 to {MOST_WATCH_S:g} s, not {watch_s:g} s", fix="name fewer seconds"
+        )
     request = {"do": "scan", "deadline_s": round(deadline_s * PROBE_SHARE, 3)}
-    return Asking(nodes, "scan", request, deadline_s=deadline_s)
+    if watch_s:
+        request["watch_s"] = watch_s
+    return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)

@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 LINKS_NOT_ASKED = "not asked"
 
 
-def scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, begun: Asking | None = None) -> Fabric:
-    """The fabric of `nodes` as they are now, within `deadline_s` seconds for each; read-only on every node.
+def scan(
+    nodes: Sequence[NodeSpec],
+    *,
+    deadline_s: float = SCAN_DEADLINE_S,
+    begun: Asking | None = None,
+    watch_s: float = 0.0,
+) -> Fabric:
+    """The fabric of `nodes` as they are now, within `deadline_s` + `watch_s` seconds for each; read-only on every node.
 
-    `begun` is a scan of the same nodes that `begin_scan` started earlier. Nodes keep the order given.
+    `begun` is a scan of the same nodes that `begin_scan` started earlier (then the times given there count). Nodes keep
+    the order given. Counters are read twice, `watch_s` seconds apart, when that is above 0.
     """
-    asking = begun or begin_scan(nodes, deadline_s=deadline_s)
+    asking = begun or begin_scan(nodes, deadline_s=deadline_s, watch_s=watch_s)
     read = [_read(answer) for answer in asking.answers()]
     fabric = Fabric(
         nodes=tuple(one for one in read if isinstance(one, Node)),

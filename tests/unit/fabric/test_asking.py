@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -52,3 +53,31 @@ def test_a_node_that_can_not_be_started_is_a_failed_node() -> None:
 def test_nodes_of_one_name_are_refused_before_anything_starts() -> None:
     with pytest.raises(UsageError):
         begin_scan([NodeSpec("a", "local"), NodeSpec("a", "local")])
+
+
+@pytest.mark.parametrize(("options", "request_", "deadline_s"), [
+    ({}, {"do": "scan", "deadline_s": 7.0}, 10.0),
+    ({"watch_s": 30.0}, {"do": "scan", "deadline_s": 7.0, "watch_s": 30.0}, 40.0),
+    ({"watch_s": 0.5, "deadline_s": 2.0}, {"do": "scan", "deadline_s": 1.4, "watch_s": 0.5}, 2.5),
+])  # fmt: skip
+def test_watching_comes_on_top_of_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, float], request_: dict[str, Any], deadline_s: float
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("fabricdoc.fabric.asking.Asking", lambda *args, **kwargs: asked.append((args, kwargs)))
+    specs = [NodeSpec("a", "local")]
+    begin_scan(specs, **options)
+    assert asked == [((specs, "scan", request_), {"deadline_s": deadline_s})]
+
+
+@pytest.mark.parametrize("watch_s", [-1.0, 600.5, float("nan"), float("inf")])
+def test_a_watch_that_is_none_is_refused_before_anything_starts(watch_s: float) -> None:
+    with pytest.raises(UsageError, match="watched for 0 to 600 s") as refused:
+        begin_scan([NodeSpec("a", "local")], watch_s=watch_s)
+    assert refused.value.fix
+
+
+def test_a_scan_that_watches_says_for_how_long() -> None:
+    fabric = scan([NodeSpec("a", "local")], watch_s=0.2)
+    assert fabric.failed == ()
+    assert 0.2 <= fabric.nodes[0].watched_s < 2.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.model.fabric import Gid
-from fabricdoc.probes.gids import OTHER_NAMESPACE, read_gids
+from fabricdoc.probes.gids import OTHER_NAMESPACE, read_table
 from tests.sysfs import EINVAL_FILE, gid_table, mapped, usual_gids
 
 pytestmark = pytest.mark.unit
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.unit
 
 def test_only_filled_slots_with_type_netdev_and_ipv4(tmp_path: Path) -> None:
     gid_table(tmp_path, usual_gids("192.168.100.1"), "enp1s0f0np0", 16)
-    found = [Gid.model_validate(one) for one in read_gids(str(tmp_path))]
+    found = [Gid.model_validate(one) for one in read_table(str(tmp_path)).gids]
     assert [(gid.index, gid.type, gid.ipv4, gid.link_local) for gid in found] == [
         (0, "IB/RoCE v1", None, True),
         (1, "RoCE v2", None, True),
@@ -29,7 +29,7 @@ def test_only_filled_slots_with_type_netdev_and_ipv4(tmp_path: Path) -> None:
 
 def test_indices_are_numbers_not_words(tmp_path: Path) -> None:
     gid_table(tmp_path, [(mapped(f"10.0.0.{n}"), "RoCE v2") for n in range(1, 13)], "p0", 12)
-    assert [one["index"] for one in read_gids(str(tmp_path))] == list(range(12))
+    assert [one["index"] for one in read_table(str(tmp_path)).gids] == list(range(12))
 
 
 def test_a_slot_of_another_namespace_keeps_its_gid_but_not_its_netdev(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_slot_of_another_namespace_keeps_its_gid_but_not_its_netdev(tmp_path: 
         slot = tmp_path / f"gid_attrs/{name}/0"
         slot.unlink()
         slot.symlink_to(EINVAL_FILE)
-    (found,) = read_gids(str(tmp_path))
+    (found,) = read_table(str(tmp_path)).gids
     assert found["type"] == found["netdev"] == {"unknown": OTHER_NAMESPACE}
     assert found["ipv4"] == "10.0.0.1"
 
@@ -48,13 +48,13 @@ def test_a_slot_that_can_not_be_read_counts_as_empty(tmp_path: Path) -> None:
     (tmp_path / "gids/1").unlink()
     (tmp_path / "gids/1").symlink_to(EINVAL_FILE)
     (tmp_path / "gids/2").unlink()
-    assert [one["index"] for one in read_gids(str(tmp_path))] == [0]
+    assert [one["index"] for one in read_table(str(tmp_path)).gids] == [0]
 
 
 def test_a_missing_attribute_is_named(tmp_path: Path) -> None:
     gid_table(tmp_path, [(mapped("10.0.0.1"), "RoCE v2")], "p0", 1)
     (tmp_path / "gid_attrs/ndevs/0").unlink()
-    (found,) = read_gids(str(tmp_path))
+    (found,) = read_table(str(tmp_path)).gids
     assert "ndevs/0: No such file" in found["netdev"]["unknown"]
 
 
@@ -64,17 +64,17 @@ def test_a_missing_attribute_is_named(tmp_path: Path) -> None:
 )
 def test_link_local_is_fe80_slash_10(tmp_path: Path, gid: str, link_local: bool) -> None:
     gid_table(tmp_path, [(gid, "RoCE v2")], "p0", 1)
-    assert read_gids(str(tmp_path))[0]["link_local"] is link_local
+    assert read_table(str(tmp_path)).gids[0]["link_local"] is link_local
 
 
 def test_text_that_is_no_address_is_refused(tmp_path: Path) -> None:
     gid_table(tmp_path, [("not a gid", "RoCE v2")], "p0", 1)
     with pytest.raises(OSError, match="illegal IP address"):
-        read_gids(str(tmp_path))
+        read_table(str(tmp_path))
 
 
 def test_a_table_of_1024_slots_takes_one_read_a_slot(tmp_path: Path) -> None:
     gid_table(tmp_path, usual_gids("10.0.0.1"), "p0", 1024)
     begun = time.process_time()
-    assert len(read_gids(str(tmp_path))) == 4
+    assert len(read_table(str(tmp_path)).gids) == 4
     assert time.process_time() - begun < 0.5

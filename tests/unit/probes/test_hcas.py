@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Hca
-from fabricdoc.probes import hcas
-from tests.sysfs import SPARK, SYS_IMAGE_GUID, rxe, spark, write
+from fabricdoc.probes import hcas, nldev
+from tests.sysfs import SPARK, SYS_IMAGE_GUID, bond, rxe, spark, usual_gids, write
 
 pytestmark = pytest.mark.unit
 
@@ -101,12 +102,153 @@ def test_interfaces_that_can_not_be_told_apart_are_unknown(tmp_path: Path) -> No
     assert read(tmp_path)[0].ports[0].netdev == Unknown(unknown=hcas.NO_NETDEV)
 
 
-def test_the_active_mtu_comes_from_verbs_or_stays_unknown_with_its_reason(tmp_path: Path) -> None:
-    found = hcas.with_mtus(hcas.read_hcas(str(spark(tmp_path))), {"rocep1s0f0/1": 4096}, "no answer within 3 s")
-    mtus = {one["name"]: one["ports"][0]["active_mtu"] for one in found}
-    assert mtus["rocep1s0f0"] == 4096
-    assert mtus["roceP2p1s0f0"] == {"unknown": "no answer within 3 s"}
-    assert hcas.with_mtus({"unknown": "time limit"}, {}, "") == {"unknown": "time limit"}
+def test_both_mtus_come_from_verbs_or_stay_unknown_with_their_reason(tmp_path: Path) -> None:
+    said = {"mtus": {"rocep1s0f0/1": {"active": 1024, "max": 4096}, "rocep1s0f1/1": {"max": 4096}}}
+    found = hcas.with_verbs(hcas.read_hcas(str(spark(tmp_path))), said, "no answer within 3 s")
+    mtus = {one["name"]: (one["ports"][0]["active_mtu"], one["ports"][0]["max_mtu"]) for one in found}
+    late = {"unknown": "no answer within 3 s"}
+    assert mtus["rocep1s0f0"] == (1024, 4096)
+    assert mtus["rocep1s0f1"] == (late, 4096)
+    assert mtus["roceP2p1s0f0"] == (late, late)
+    assert hcas.with_verbs({"unknown": "time limit"}, {}, "") == {"unknown": "time limit"}
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "words"),
+    [
+        ({"mtu_reason": "a can't be opened", "mtus": {}}, "", "a can't be opened"),
+        ({"absent": "no library"}, "", "no library"),
+        ({"mtus": {}, "mtu_reason": ""}, "", hcas.UNLISTED),
+    ],
+)
+def test_why_there_is_no_mtu(tmp_path: Path, said: dict[str, Any], reason: str, words: str) -> None:
+    (found,) = hcas.with_verbs(hcas.read_hcas(str(rxe(tmp_path))), said, reason)
+    assert found["ports"][0]["max_mtu"] == {"unknown": words}
+
+
+def test_the_model_and_the_size_of_the_gid_table(tmp_path: Path) -> None:
+    found = read(spark(tmp_path, slots=256))
+    assert {(hca.hca_type, hca.ports[0].gid_slots) for hca in found} == {("MT4129", 256)}
+    assert {(hca.physical_function, hca.bond) for hca in found} == {(None, None)}
+
+
+def test_a_virtual_function_names_its_physical_one(tmp_path: Path) -> None:
+    virtual = replace(SPARK[0], hca="rocep1s0f0v0", netdev="enp1s0f0v0", pci="0000:01:00.2", physfn="0000:01:00.0")
+    found = {hca.name: hca.physical_function for hca in read(spark(tmp_path, [SPARK[0], virtual]))}
+    assert found == {"rocep1s0f0": None, "rocep1s0f0v0": "0000:01:00.0"}
+
+
+def lag(root: Path) -> Path:
+    """mlx5_bond_0 of a RoCE LAG: the second function of the card has its interface, but no HCA any more."""
+    on_bond = replace(SPARK[0], hca="mlx5_bond_0", gids=usual_gids("10.0.0.1"))
+    spark(root, [on_bond, SPARK[1]])
+    shutil.rmtree(root / SPARK[1].place.path / "infiniband")
+    (root / "sys/class/infiniband/rocep1s0f1").unlink()
+    bond(root, "bond0", ["enp1s0f0np0", "enp1s0f1np1"])
+    for slot in (root / on_bond.place.path / "infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs").iterdir():
+        slot.write_text("bond0\n")
+    return root
+
+
+def test_the_device_of_a_roce_lag_names_its_bond(tmp_path: Path) -> None:
+    (found,) = read(lag(tmp_path))
+    assert (found.name, found.bond, found.ports[0].netdev) == ("mlx5_bond_0", "bond0", "bond0")
+
+
+def test_a_lag_is_seen_by_its_members_too_whatever_the_device_is_called(tmp_path: Path) -> None:
+    lag(tmp_path)
+    base = tmp_path / SPARK[0].place.path / "infiniband/mlx5_bond_0"
+    shutil.rmtree(base / "ports/1/gids")
+    (tmp_path / "sys/class/infiniband/mlx5_bond_0").rename(tmp_path / "sys/class/infiniband/roce_any")
+    (found,) = read(tmp_path)
+    assert (found.bond, found.ports[0].netdev) == ("bond0", "enp1s0f0np0")
+
+
+def test_a_bond_whose_members_keep_their_hcas_is_no_roce_lag(tmp_path: Path) -> None:
+    spark(tmp_path)
+    bond(tmp_path, "bond0", ["enp1s0f0np0", "enP2p1s0f0np0"])
+    assert {hca.bond for hca in read(tmp_path)} == {None}
+
+
+def test_a_master_that_is_a_bridge_is_no_bond(tmp_path: Path) -> None:
+    spark(tmp_path, SPARK[:1])
+    write(tmp_path, {"sys/devices/virtual/net/br0/bridge/stp_state": "0"})
+    (tmp_path / SPARK[0].place.path / "net/enp1s0f0np0/master").symlink_to(tmp_path / "sys/devices/virtual/net/br0")
+    assert read(tmp_path)[0].bond is None
+
+
+@pytest.mark.parametrize(("made_on", "stands_for"), [("bond0", "bond0"), ("ens1f0np0", None)])
+def test_soft_roce_stands_for_a_bond_only_when_made_on_it(tmp_path: Path, made_on: str, stands_for: str | None) -> None:
+    for name in ("ens1f0np0", "ens1f1np1"):
+        write(tmp_path, {f"sys/class/net/{name}/mtu": "1500"})
+    bond(tmp_path, "bond0", ["ens1f0np0", "ens1f1np1"])
+    assert read(rxe(tmp_path, netdev=made_on))[0].bond == stands_for
+
+
+def test_a_device_that_goes_away_while_it_is_read_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark(tmp_path)
+    whole = hcas.port
+
+    def port(base: str, number: int) -> dict[str, Any]:
+        if base.endswith("roceP2p1s0f0"):
+            shutil.rmtree(tmp_path / SPARK[2].place.path)
+        return whole(base, number)
+
+    monkeypatch.setattr(hcas, "port", port)
+    assert [hca.name for hca in read(tmp_path)] == ["roceP2p1s0f1", "rocep1s0f0", "rocep1s0f1"]
+
+
+def test_a_device_that_is_gone_before_its_ports_are_listed_has_none(tmp_path: Path) -> None:
+    assert hcas.hca(f"{tmp_path}/gone", "gone")["ports"] == []
+
+
+DEVICE = nldev.Device(3, "mlx5_0", "28.45.4028", "fc4c:ea03:00f9:4230", SYS_IMAGE_GUID, "roce")
+
+
+def told(found: Any, ports: list[nldev.Port], devices: list[nldev.Device]) -> list[Hca]:
+    whole = hcas.with_nldev(found, lambda: devices, lambda index: ports if index == 3 else [])
+    return [Hca.model_validate(one) for one in whole]
+
+
+@pytest.mark.parametrize("found", [[], {"unknown": "/sys is not mounted"}])
+def test_what_sysfs_hides_rdma_netlink_tells(found: Any) -> None:
+    (hca,) = told(found, [nldev.Port(1, "ACTIVE", "LinkUp", "eth0")], [DEVICE])
+    assert (hca.name, hca.firmware, hca.sys_image_guid) == ("mlx5_0", "28.45.4028", SYS_IMAGE_GUID)
+    assert (hca.ports[0].state, hca.ports[0].netdev, hca.ports[0].link_layer) == ("ACTIVE", "eth0", "Ethernet")
+    assert isinstance(hca.ports[0].gids, Unknown)
+
+
+def test_rdma_netlink_names_an_interface_that_sysfs_could_not(tmp_path: Path) -> None:
+    rxe(tmp_path, name="mlx5_0")
+    port = tmp_path / "sys/class/infiniband/mlx5_0"
+    (port / "parent").unlink()
+    shutil.rmtree(port / "ports/1/gids")
+    (hca,) = told(hcas.read_hcas(str(tmp_path)), [nldev.Port(1, "ACTIVE", "LinkUp", "eth7")], [DEVICE])
+    assert hca.ports[0].netdev == "eth7"
+    (hca,) = told(hcas.read_hcas(str(tmp_path)), [nldev.Port(1, "ACTIVE", "LinkUp", "")], [DEVICE])
+    assert hca.ports[0].netdev == Unknown(unknown=hcas.NO_NETDEV)
+
+
+def test_what_sysfs_says_stays(tmp_path: Path) -> None:
+    found = hcas.read_hcas(str(rxe(tmp_path, name="mlx5_0")))
+    (hca,) = told(found, [nldev.Port(1, "DOWN", "Disabled", "other")], [DEVICE])
+    assert (hca.ports[0].state, hca.ports[0].netdev) == ("ACTIVE", "ens1f0np0")
+
+
+def test_a_kernel_without_rdma_netlink_changes_nothing() -> None:
+    def refused() -> list[nldev.Device]:
+        raise OSError(93, "Protocol not supported")
+
+    assert hcas.with_nldev({"unknown": "/sys is not mounted"}, refused) == {"unknown": "/sys is not mounted"}
+    assert hcas.with_nldev([], refused) == []
+
+
+def test_a_device_whose_ports_are_refused_is_still_listed() -> None:
+    def gone(_index: int) -> list[nldev.Port]:
+        raise OSError(22, "Invalid argument")
+
+    (found,) = hcas.with_nldev([], lambda: [DEVICE], gone)
+    assert Hca.model_validate(found).ports == ()
 
 
 def test_a_rate_in_other_words_is_unknown(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
-from fabricdoc.probes import ethtool, gpus, scan, verbs
+from fabricdoc.probes import counters, ethtool, gpus, scan, verbs
 from fabricdoc.probes.wire import Wire
 from tests.sysfs import EINVAL_FILE, spark
 
@@ -85,21 +85,34 @@ def test_a_controller_that_is_gone_gets_no_answer(tmp_path: Path) -> None:
     assert ask(sys.executable, packed(tmp_path), "")[:2] == (1, [])
 
 
-@pytest.mark.parametrize(
-    ("asked", "seconds"), [(3, 3.0), (0.5, 0.5), (0, 10.0), (-1, 10.0), (601, 10.0), ("5", 10.0), (None, 10.0)]
-)
-def test_only_a_sane_deadline_is_taken(monkeypatch: pytest.MonkeyPatch, asked: Any, seconds: float) -> None:
-    taken: list[float] = []
-    monkeypatch.setattr(scan, "scan", lambda deadline_s: taken.append(deadline_s) or {})
+def taken(monkeypatch: pytest.MonkeyPatch, request: dict[str, Any]) -> list[tuple[float, float]]:
+    """What `scan` was called with for one request over the wire: (deadline_s, watch_s)."""
+    calls: list[tuple[float, float]] = []
+    monkeypatch.setattr(scan, "scan", lambda deadline_s, watch_s: calls.append((deadline_s, watch_s)) or {})
     read_end, write_end = os.pipe()
-    os.write(write_end, json.dumps({"do": "scan", "deadline_s": asked}).encode() + b"\n")
+    os.write(write_end, json.dumps({"do": "scan", **request}).encode() + b"\n")
     out = os.open(os.devnull, os.O_WRONLY)
     try:
         assert scan.main(Wire("nonce", read_end, out)) == 0
     finally:
         for descriptor in (read_end, write_end, out):
             os.close(descriptor)
-    assert taken == [seconds]
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [(3, 3.0), (0.5, 0.5), (0, 10.0), (-1, 10.0), (601, 10.0), ("5", 10.0), (None, 10.0), (True, 10.0)],
+)
+def test_only_a_sane_deadline_is_taken(monkeypatch: pytest.MonkeyPatch, asked: Any, seconds: float) -> None:
+    assert taken(monkeypatch, {"deadline_s": asked}) == [(seconds, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(3, 3.0), (600, 600.0), (0, 0.0), (-1, 0.0), (601, 0.0), ("5", 0.0), ([], 0.0), (True, 0.0)]
+)
+def test_only_a_sane_watch_is_taken(monkeypatch: pytest.MonkeyPatch, asked: Any, seconds: float) -> None:
+    assert taken(monkeypatch, {"deadline_s": 4, "watch_s": asked}) == [(4.0, seconds)]
 
 
 def test_a_recorded_spark_is_a_valid_report(tmp_path: Path) -> None:
@@ -108,6 +121,59 @@ def test_a_recorded_spark_is_a_valid_report(tmp_path: Path) -> None:
     assert [len(hca.ports) for hca in report.hcas] == [1, 1, 1, 1]
     assert set(report.timings_ms) >= {"hcas", "netdevs", "routes", "container", "host", "verbs", "gpus", "gpu_bus"}
     assert set(report.timings_ms) >= {"rules", "neighbours"}
+    assert {"hcas", "pcie", "counters"} <= set(report.timings_ms)
+    assert not isinstance(report.pcie, Unknown)
+    assert [one.address for one in report.pcie if one.upstream] == [
+        "0000:01:00.0", "0000:01:00.1", "0002:01:00.0", "0002:01:00.1", "000f:01:00.0",
+    ]  # fmt: skip
+    assert not isinstance(report.counters, Unknown)
+    assert {(one.source, one.names) for one in report.counters} == {("port", 21), ("hw", 30)}
+    assert report.watched_s == 0.0
+
+
+GROW = """import pathlib, sys
+first, changed, last = (pathlib.Path(path) for path in sys.argv[1:])
+first.write_text("5")
+last.write_text("1")
+changed.write_text("2")
+first.write_text("9")
+last.write_text("1")
+"""
+
+
+def test_watched_counters_come_with_what_they_grew_by(tmp_path: Path) -> None:
+    base = spark(tmp_path, slots=4) / "sys/class/infiniband"
+    first, last = base / "roceP2p1s0f0/ports/1/counters/gate", base / "rocep1s0f1/ports/1/counters/gate"
+    for gate in (first, last):  # the child waits there in each sample, so the change lies between the two
+        os.mkfifo(gate)
+    changed = base / "rocep1s0f0/ports/1/counters/link_downed"
+    writer = subprocess.Popen([sys.executable, "-c", GROW, str(first), str(changed), str(last)])
+    try:
+        report = NodeReport.model_validate(scan.scan(20, str(tmp_path), watch_s=0.05))
+    finally:
+        writer.kill()
+        writer.wait(10)
+    assert not isinstance(report.counters, Unknown)
+    deltas = {one.subject: one.deltas for one in report.counters if one.deltas}
+    assert deltas == {"roceP2p1s0f0/1": {"gate": 4}, "rocep1s0f0/1": {"link_downed": 2}}
+    assert 0.05 <= report.watched_s < 20
+
+
+def test_a_scan_without_time_still_watches_for_as_long_as_asked(tmp_path: Path) -> None:
+    report = NodeReport.model_validate(scan.scan(0.1, str(spark(tmp_path)), watch_s=1.0))
+    assert report.hcas == Unknown(unknown="time limit")
+    assert not isinstance(report.counters, Unknown)
+
+
+def test_counters_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = spark(tmp_path)
+    monkeypatch.setattr(counters, "LIMIT_S", 0.3)
+    os.mkfifo(root / "sys/class/infiniband/rocep1s0f0/ports/1/counters/a_sick_card")
+    report = NodeReport.model_validate(scan.scan(20, str(root)))
+    assert not isinstance(report.counters, Unknown)
+    assert {one.subject for one in report.counters} == {"roceP2p1s0f0/1", "roceP2p1s0f1/1"}
+    assert not isinstance(report.hcas, Unknown)
+    assert report.watched_s == 0.0
 
 
 def test_1024_slots_on_four_hcas_take_little_time(tmp_path: Path) -> None:

@@ -21,19 +21,26 @@ def asked(library: Library) -> dict[str, Any]:
     return said
 
 
-def test_the_active_mtu_of_every_port_in_bytes() -> None:
+def test_both_mtus_of_every_port_in_bytes() -> None:
     said = asked(stand_in([VerbsDevice(b"rocep1s0f0", (5,)), VerbsDevice(b"mlx4_0", (3, 1))]))
-    assert said["mtus"] == {"rocep1s0f0/1": 4096, "mlx4_0/1": 1024, "mlx4_0/2": 256}
+    assert said["mtus"] == {
+        "rocep1s0f0/1": {"active": 4096, "max": 4096},
+        "mlx4_0/1": {"active": 1024, "max": 4096},
+        "mlx4_0/2": {"active": 256, "max": 4096},
+    }
     assert said["mtu_reason"] == ""
 
 
 def test_an_mtu_number_that_is_none_is_left_out() -> None:
-    assert asked(stand_in([VerbsDevice(b"a", (0, 5))]))["mtus"] == {"a/2": 4096}
+    assert asked(stand_in([VerbsDevice(b"a", (0, 5))]))["mtus"] == {
+        "a/1": {"max": 4096},
+        "a/2": {"active": 4096, "max": 4096},
+    }
 
 
 def test_a_device_that_can_not_be_opened_costs_only_itself() -> None:
     said = asked(stand_in([VerbsDevice(b"a", opens=False), VerbsDevice(b"b")]))
-    assert said["mtus"] == {"b/1": 4096}
+    assert said["mtus"] == {"b/1": {"active": 4096, "max": 4096}}
     assert said["mtu_reason"] == "a can't be opened: Permission denied"
 
 
