@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import nldev
+from .child import Say
 from .facts import (
     READ_ERRORS,
     attempt,
@@ -27,34 +28,53 @@ from .facts import (
 from .gids import Table, read_table
 from .netdevs import pci_of
 
+LIMIT_S = 4.0
 ELSEWHERE = "its interface is in another network namespace"
 NO_NETDEV = "no GID of the port and no link of the device names one"
 MTU_UNKNOWN = "sysfs does not hold it and libibverbs was not asked"
 UNLISTED = "libibverbs does not list this port"
 
 
-def read_hcas(root: str = "") -> Any:
+def read_hcas(root: str = "", said: dict[str, Any] | None = None, reason: str = "") -> Any:
     """Every HCA by name (model.rdma.Hca); none where the kernel has no RDMA class. Raises OSError.
 
-    With a `root` it is a recorded tree, and this kernel's RDMA netlink is not asked.
+    `said` are the ports that a child read (see `ask`), by "device/port", and `reason` is why some may be missing;
+    without them they are read here. With a `root` it is a recorded tree, and RDMA netlink is not asked.
     """
-    found = _from_sysfs(root)
+    found = _from_sysfs(root, said, reason)
     return found if root else with_nldev(found)
 
 
-def _from_sysfs(root: str) -> Any:
+def ask(say: Say, root: str) -> None:
+    """Say {"device/port": model.rdma.Port} for every port: state and rate are questions to firmware, which may hang."""
+    base = f"{root}/sys/class/infiniband"
+    for name in listed(base):
+        for number in _port_numbers(f"{base}/{name}"):
+            say({f"{name}/{number}": port(f"{base}/{name}", number)})
+
+
+def pci_addresses(root: str = "") -> list[str]:
+    """The PCI addresses of the HCAs that have one; no question to a driver."""
+    base = f"{root}/sys/class/infiniband"
+    return [address for name in listed(base) if isinstance(address := pci_of(f"{base}/{name}/device"), str)]
+
+
+def _from_sysfs(root: str, said: dict[str, Any] | None, reason: str) -> Any:
     base = f"{root}/sys/class/infiniband"
     if not exists(f"{root}/sys/class"):
         return unknown("/sys is not mounted")
     if not exists(base):
         return []
-    read = [(f"{base}/{name}", hca(f"{base}/{name}", name, root)) for name in names(base)]
+    read = [(f"{base}/{name}", hca(f"{base}/{name}", name, root, said, reason)) for name in names(base)]
     return [found for path, found in read if exists(path)]
 
 
-def hca(base: str, name: str, root: str = "") -> dict[str, Any]:
+def hca(base: str, name: str, root: str = "", said: dict[str, Any] | None = None, reason: str = "") -> dict[str, Any]:
     """One device. Soft devices have no PCI address; fields a driver does not offer are unknown."""
-    ports = [port(base, number) for number in _port_numbers(base)]
+    if said is None:
+        ports = [port(base, number) for number in _port_numbers(base)]
+    else:
+        ports = [said.get(f"{name}/{number}") or _silent_port(number, reason) for number in _port_numbers(base)]
     return {
         "name": name,
         "driver": _driver(base),
@@ -138,6 +158,12 @@ def port(base: str, number: int) -> dict[str, Any]:
     }
 
 
+def _silent_port(number: int, reason: str) -> dict[str, Any]:
+    """A port of which nothing is known but that it is there."""
+    facts = ("state", "phys_state", "rate_gbps", "link_layer", "active_mtu", "max_mtu", "netdev", "gids", "gid_slots")
+    return {"number": number, **dict.fromkeys(facts, unknown(reason or "it was not read"))}
+
+
 def _word(text: str) -> str:
     """The word of a numbered state: "4: ACTIVE" is ACTIVE, "5: LinkUp" is LinkUp."""
     return text.partition(":")[2].strip() or text
@@ -183,7 +209,7 @@ def with_nldev(
         known = shown.get(device.name)
         if known is not None and not any(is_unknown(one["netdev"]) for one in known["ports"]):
             continue
-        asked = attempt(lambda device=device: ports(device.index))  # type: ignore[misc]
+        asked = attempt(lambda device=device: ports(device.number))  # type: ignore[misc]
         asked = asked if isinstance(asked, list) else []
         if known is None:
             shown[device.name] = nldev.hca(device, asked)

@@ -38,9 +38,9 @@ class Port(NamedTuple):
 
 
 class Device(NamedTuple):
-    """A device: nldev's index and name, firmware and GUIDs ("" where there is none), `protocol` (roce, ib, iw)."""
+    """A device: nldev's number and name, firmware and GUIDs ("" where there is none), `protocol` (roce, ib, iw)."""
 
-    index: int
+    number: int
     name: str
     firmware: str
     node_guid: str
@@ -53,9 +53,9 @@ def read_devices() -> list[Device]:
     return sorted((device(body) for body in dump(CMD_GET, b"", NETLINK_RDMA)), key=lambda one: one.name)
 
 
-def read_ports(index: int) -> list[Port]:
+def read_ports(number: int) -> list[Port]:
     """The ports of a device; raises OSError (EINVAL where the device is gone)."""
-    asked = ATTRIBUTE_U32.pack(ATTRIBUTE_U32.size, DEV_INDEX, index)
+    asked = ATTRIBUTE_U32.pack(ATTRIBUTE_U32.size, DEV_INDEX, number)
     return [port(body) for body in dump(CMD_PORT_GET, asked, NETLINK_RDMA)]
 
 
@@ -63,7 +63,7 @@ def device(body: bytes) -> Device:
     """One answer to CMD_GET; raises ValueError, LookupError or struct.error for one that is none."""
     found = dict(attributes(body))
     return Device(
-        index=u32(found[DEV_INDEX]),
+        number=u32(found[DEV_INDEX]),
         name=string(found[DEV_NAME]),
         firmware=string(found.get(FW_VERSION, b"")),
         node_guid=guid(found.get(NODE_GUID)),

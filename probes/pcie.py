@@ -1,4 +1,4 @@
-"""PCIe functions of HCAs and NVIDIA GPUs and every bridge above them, from /sys/bus/pci/devices.
+"""PCIe functions of HCAs and NVIDIA GPUs, and every bridge above them, from /sys/bus/pci/devices.
 
 Link speed and width, NUMA node, driver, AER totals and the chain of bridges come from sysfs files (kernel:
 drivers/pci/pci-sysfs.c, drivers/pci/pcie/aer.c). From config space it takes a few words only, by offset: the first (all
@@ -32,16 +32,15 @@ ALL_ONES = b"\xff\xff\xff\xff"
 MOST_CAPABILITIES = (EXTENDED_END - EXTENDED_AT) // 8
 
 
-def read_pcie(hcas: Any, root: str = "") -> list[dict[str, Any]]:
-    """Functions of `hcas` (model.rdma.Hca), NVIDIA GPUs, NVIDIA NICs without an HCA, and the bridges above, by address.
+def read_pcie(addresses: Iterable[str], root: str = "") -> list[dict[str, Any]]:
+    """Functions at `addresses`, NVIDIA's GPUs and NICs, and every bridge above them, as model.pcie.PcieFunction.
 
-    As model.pcie.PcieFunction; a function that goes away while it is read is left out.
+    By address; a function that goes away while it is read is left out.
     """
     base = f"{root}/sys/bus/pci/devices"
-    wanted = {one["pci"] for one in hcas if isinstance(one["pci"], str)} if isinstance(hcas, list) else set()
-    chains = {address: chain(base, address) for address in sorted(wanted | set(on_bus(base)))}
-    addresses = {address for one in chains.values() for address in one}.union(chains)
-    found = [function(base, address, chains.get(address)) for address in sorted(addresses, key=in_order)]
+    chains = {address: chain(base, address) for address in {*addresses, *on_bus(base)}}
+    wanted = {address for above in chains.values() for address in above}.union(chains)
+    found = [function(base, address, chains.get(address)) for address in sorted(wanted, key=in_order)]
     return [one for one in found if exists(f"{base}/{one['address']}")]
 
 

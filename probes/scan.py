@@ -49,18 +49,21 @@ def scan(deadline_s: float, root: str = "", watch_s: float = 0.0) -> dict[str, A
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
     counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s)
     gpu_child, verbs_child = Question(gpus.ask, gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
+    port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S)
     host_facts = host.blank()
     interfaces: list[dict[str, Any]] = []
     found = {
-        "hcas": deadline.read("hcas", lambda: hcas.read_hcas(root)),
         "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root, interfaces)),
         "routes": deadline.read("routes", routes.read_routes),
         "rules": deadline.read("rules", rules.read_rules),
         "neighbours": deadline.read("neighbours", neighbours.read_neighbours),
         "container": deadline.read("container", lambda: container.read_container(root)),
+        "pcie": deadline.read("pcie", lambda: pcie.read_pcie(hcas.pci_addresses(root), root)),
     }
     found["netdevs"] = interfaces or found["netdevs"]
-    found["pcie"] = deadline.read("pcie", lambda: pcie.read_pcie(found["hcas"], root))
+    said, reason = port_child.answer(deadline, "ports")
+    ports = said if port_child.forked else None
+    found["hcas"] = deadline.read("hcas", lambda: hcas.read_hcas(root, ports, reason))
     deadline.read("host", lambda: host.fill(host_facts, root))
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
@@ -84,6 +87,11 @@ class Question:
             self._child = start(work, limit_s)
         except OSError as error:
             self._reason = f"no process could be started: {error.strerror}"
+
+    @property
+    def forked(self) -> bool:
+        """Whether there is a child to answer."""
+        return self._child is not None
 
     def answer(self, deadline: Deadline, name: str, more_s: float = 0.0) -> tuple[dict[str, Any], str]:
         """What the child said by the end of its own limit or `more_s` after the scan's, and why that may not be all."""

@@ -202,6 +202,35 @@ def test_a_device_that_is_gone_before_its_ports_are_listed_has_none(tmp_path: Pa
     assert hcas.hca(f"{tmp_path}/gone", "gone")["ports"] == []
 
 
+def test_ports_that_a_child_read_are_taken_as_said(tmp_path: Path) -> None:
+    root = str(spark(tmp_path))
+    said: dict[str, Any] = {}
+    hcas.ask(said.update, root)
+    assert sorted(said) == ["roceP2p1s0f0/1", "roceP2p1s0f1/1", "rocep1s0f0/1", "rocep1s0f1/1"]
+    assert hcas.read_hcas(root, said, "") == hcas.read_hcas(root)
+
+
+def test_a_port_that_never_answered_is_there_and_unknown(tmp_path: Path) -> None:
+    root = str(spark(tmp_path, SPARK[:2]))
+    said: dict[str, Any] = {}
+    hcas.ask(said.update, root)
+    del said["rocep1s0f1/1"]
+    well, sick = (Hca.model_validate(one) for one in hcas.read_hcas(root, said, "no answer within 4 s"))
+    late = Unknown(unknown="no answer within 4 s")
+    assert well.ports[0].state == "ACTIVE"
+    assert (sick.name, sick.firmware, sick.pci, sick.hca_type) == (
+        "rocep1s0f1", "28.45.4028", "0000:01:00.1", "MT4129",
+    )  # fmt: skip
+    assert {getattr(sick.ports[0], name) for name in type(sick.ports[0]).model_fields if name != "number"} == {late}
+
+
+def test_pci_addresses_without_a_question_to_a_driver(tmp_path: Path) -> None:
+    spark(tmp_path)
+    rxe(tmp_path, name="rxe0")
+    assert sorted(hcas.pci_addresses(str(tmp_path))) == sorted(one.pci for one in SPARK)
+    assert hcas.pci_addresses(f"{tmp_path}/gone") == []
+
+
 DEVICE = nldev.Device(3, "mlx5_0", "28.45.4028", "fc4c:ea03:00f9:4230", SYS_IMAGE_GUID, "roce")
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
-from fabricdoc.probes import counters, ethtool, gpus, scan, verbs
+from fabricdoc.probes import counters, ethtool, gpus, hcas, scan, verbs
 from fabricdoc.probes.wire import Wire
 from tests.sysfs import EINVAL_FILE, spark
 
@@ -165,6 +165,22 @@ def test_a_scan_without_time_still_watches_for_as_long_as_asked(tmp_path: Path) 
     assert not isinstance(report.counters, Unknown)
 
 
+def test_an_hca_that_hangs_costs_its_ports_and_those_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = spark(tmp_path)
+    monkeypatch.setattr(hcas, "LIMIT_S", 0.3)
+    (root / "sys/class/infiniband/rocep1s0f0/ports/1/state").unlink()
+    os.mkfifo(root / "sys/class/infiniband/rocep1s0f0/ports/1/state")
+    report = NodeReport.model_validate(scan.scan(20, str(root)))
+    late = Unknown(unknown="no answer within 0.3 s")
+    assert not isinstance(report.hcas, Unknown)
+    assert {hca.name: hca.ports[0].state for hca in report.hcas} == {
+        "roceP2p1s0f0": "ACTIVE", "roceP2p1s0f1": "DOWN", "rocep1s0f0": late, "rocep1s0f1": late,
+    }  # fmt: skip
+    assert {hca.firmware for hca in report.hcas} == {"28.45.4028"}
+    assert not isinstance(report.pcie, Unknown)
+    assert not isinstance(report.counters, Unknown)
+
+
 def test_counters_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = spark(tmp_path)
     monkeypatch.setattr(counters, "LIMIT_S", 0.3)
@@ -237,7 +253,9 @@ def test_without_a_fork_the_rest_is_still_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "fork", no_fork)
     report = NodeReport.model_validate(scan.scan(10, str(spark(tmp_path))))
     reason = "no process could be started: Resource temporarily unavailable"
-    assert report.host.libibverbs == Unknown(unknown=reason)
+    assert report.host.libibverbs == report.counters == Unknown(unknown=reason)
+    assert not isinstance(report.hcas, Unknown)
+    assert {hca.ports[0].phys_state for hca in report.hcas} == {"LinkUp", "Disabled"}
     assert isinstance(report.gpus, Unknown)
     assert report.gpus.unknown.startswith(reason)
 
