@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 from .claim import Claim
+from .environment import environment
 from .forking import fork_rank
-from .host import environment
 from .launches import Launch, unstarted
 from .memory import shortage
 from .ranks import RankProcess

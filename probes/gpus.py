@@ -1,65 +1,57 @@
 """GPUs as NVML sees them, asked through ctypes in a forked child, since a sick driver can hang.
 
-NVML only: no CUDA context is made, no setting is touched. Signatures and structures from nvml.h: PCI info is
-nvmlPciInfo_t (bus id text at offset 36), a process is nvmlProcessInfo_t (24 bytes, pid first). On unified
-memory (GB10) NVML has no memory size, which is reported as such.
+No CUDA context is made, no setting is touched. Signatures and structures from nvml.h: PCI info is nvmlPciInfo_t (bus
+id text at offset 36), a process is nvmlProcessInfo_t (24 bytes, pid first). On unified memory (GB10) NVML has no
+memory size, which is reported as such. Clocks, power and load are `gpu_load`'s, CUDA's own attributes `cuda`'s.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import signal
+from collections.abc import Mapping
 from typing import Any
 
-from .child import Say
-from .facts import clean, load, names, unknown
+from . import cuda, gpu_load, tenants
+from .child import Say, Work
+from .facts import is_unknown, load, names, unknown
+from .nvml import Nvml, NvmlError, fact
 
 LIBRARY = "libnvidia-ml.so.1"
-LIMIT_S = 4.0
+# NVML's own limit and that of the whole child: a cuInit that hangs then costs CUDA's answers only
+NVML_LIMIT_S = 4.0
+LIMIT_S = NVML_LIMIT_S + cuda.LIMIT_S
 NVIDIA, DISPLAY_CLASS = "0x10de", "0x03"
-NOT_SUPPORTED, INSUFFICIENT_SIZE = 3, 7
-TEXT_SIZE, PCI_SIZE, PCI_TEXT = 96, 128, 36
+PCI_SIZE, PCI_TEXT = 128, 36
+MAX_GPUS = 256
 MAX_PROCESSES = 1024
+MEMORY_NOT_AVAILABLE = (1 << 64) - 1  # NVML_VALUE_NOT_AVAILABLE
 UNIFIED = "NVML: not supported (unified memory)"
+NO_MEMORY = "NVML does not say how much memory this process holds"
 PROCESS_CALLS = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3")
 
 
-class NvmlError(OSError):
-    """An NVML function that did not answer 0; `code` is its number."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(f"NVML: {text}")
-        self.code = code
-
-
 class Process(ctypes.Structure):
-    """nvmlProcessInfo_t: memory and instance numbers are not used."""
+    """nvmlProcessInfo_t: instance numbers are not used."""
 
     _fields_ = (("pid", ctypes.c_uint), ("memory", ctypes.c_ulonglong), ("gi", ctypes.c_uint), ("ci", ctypes.c_uint))
 
 
-class Nvml:
-    """NVML's functions with their return codes turned into NvmlError."""
+def question(request: Mapping[str, Any]) -> Work:
+    """The child's work: NVML, then CUDA unless the request says "cuda": false; each with a limit of its own."""
 
-    def __init__(self, library: Any) -> None:
-        self._library = library
-        library.nvmlErrorString.restype = ctypes.c_char_p
+    def both(say: Say) -> None:
+        signal.setitimer(signal.ITIMER_REAL, NVML_LIMIT_S)
+        ask(say)
+        if request.get("cuda") is not False:
+            signal.setitimer(signal.ITIMER_REAL, cuda.LIMIT_S)
+            cuda.ask(say)
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """Call one function; raises NvmlError, or AttributeError where this driver lacks it."""
-        code = getattr(self._library, name)(*arguments)
-        if code != 0:
-            raise NvmlError(code, self._library.nvmlErrorString(code).decode("utf-8", "replace"))
-
-    def text(self, name: str, device: Any) -> str:
-        """What a function writes into a text buffer."""
-        buffer = ctypes.create_string_buffer(TEXT_SIZE)
-        self.call(name, device, buffer, ctypes.c_uint(TEXT_SIZE))
-        return clean(buffer.value.decode("utf-8", "replace"))
+    return both
 
 
 def ask(say: Say, load_library: Any = ctypes.CDLL) -> None:
-    """Say {"gpus": [...]} or {"reason": why there is no answer}."""
+    """Say {"gpus": [...], "driver": version} or {"reason": why there is no answer}."""
     try:
         nvml = Nvml(load_library(LIBRARY))
         nvml.call("nvmlInit_v2")
@@ -68,12 +60,16 @@ def ask(say: Say, load_library: Any = ctypes.CDLL) -> None:
     except OSError as error:
         say({"reason": str(error)})
         return
-    say({"gpus": [gpu(nvml, index) for index in range(count.value)]})
+    say({"driver": fact(lambda: nvml.words("nvmlSystemGetDriverVersion"))})
+    say({"gpus": [gpu(nvml, index) for index in range(min(count.value, MAX_GPUS))]})
     nvml.call("nvmlShutdown")
 
 
 def gpu(nvml: Nvml, index: int) -> dict[str, Any]:
-    """One GPU (model.fabric.Gpu), each field on its own: one that NVML refuses is unknown with its words."""
+    """One GPU (model.gpu.Gpu without CUDA's fields), each field on its own: what NVML refuses has its words.
+
+    `tenants` is as said, {"pid", "memory_bytes"} each: the parent adds names and containers.
+    """
     device = ctypes.c_void_p(None)
 
     def handle() -> ctypes.c_void_p:
@@ -81,24 +77,18 @@ def gpu(nvml: Nvml, index: int) -> dict[str, Any]:
             nvml.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
         return device
 
+    used = fact(lambda: _used(nvml, handle()))
     return {
         "index": index,
-        "name": _fact(lambda: nvml.text("nvmlDeviceGetName", handle())),
-        "uuid": _fact(lambda: nvml.text("nvmlDeviceGetUUID", handle())),
-        "pci": _fact(lambda: _pci(nvml, handle())),
-        "compute_capability": _fact(lambda: _capability(nvml, handle())),
-        "memory_bytes": _fact(lambda: _memory(nvml, handle()), UNIFIED),
-        "processes": _fact(lambda: _processes(nvml, handle())),
+        "name": fact(lambda: nvml.text("nvmlDeviceGetName", handle())),
+        "uuid": fact(lambda: nvml.text("nvmlDeviceGetUUID", handle())),
+        "pci": fact(lambda: _pci(nvml, handle())),
+        "compute_capability": fact(lambda: _capability(nvml, handle())),
+        "memory_bytes": fact(lambda: _memory(nvml, handle()), UNIFIED),
+        "processes": used if is_unknown(used) else [one["pid"] for one in used],
+        "tenants": used,
+        **gpu_load.read(nvml, handle),
     }
-
-
-def _fact(read: Callable[[], Any], not_supported: str = "NVML: not supported") -> Any:
-    try:
-        return read()
-    except NvmlError as error:
-        return unknown(not_supported if error.code == NOT_SUPPORTED else str(error))
-    except AttributeError:
-        return unknown("NVML: this driver lacks the function")
 
 
 def _pci(nvml: Nvml, device: Any) -> str:
@@ -122,35 +112,54 @@ def _memory(nvml: Nvml, device: Any) -> int:
     return int(memory[0])
 
 
-def _processes(nvml: Nvml, device: Any) -> list[int]:
-    """Pids with a compute context, MPS clients included; 0 or the host's number inside a container."""
-    pids: set[int] = set()
+def _used(nvml: Nvml, device: Any) -> list[dict[str, Any]]:
+    """Processes with a compute context, MPS clients included, by pid (0 or the machine's number in a container)."""
+    found: dict[int, Any] = {}
     for name in PROCESS_CALLS:
         try:
-            pids.update(_pids(nvml, name, device))
+            found.update({one["pid"]: one for one in _listed(nvml, name, device)})
         except (NvmlError, AttributeError):
             if name == PROCESS_CALLS[0]:
                 raise
-    return sorted(pids)
+    return [found[pid] for pid in sorted(found)]
 
 
-def _pids(nvml: Nvml, name: str, device: Any) -> list[int]:
+def _listed(nvml: Nvml, name: str, device: Any) -> list[dict[str, Any]]:
     count = ctypes.c_uint(MAX_PROCESSES)
     listed = (Process * MAX_PROCESSES)()
     nvml.call(name, device, ctypes.byref(count), listed)
-    return [one.pid for one in listed[: count.value]]
+    return [{"pid": one.pid, "memory_bytes": _held(one.memory)} for one in listed[: count.value]]
+
+
+def _held(size: int) -> Any:
+    return unknown(NO_MEMORY) if size == MEMORY_NOT_AVAILABLE else size
 
 
 def from_said(said: dict[str, Any], reason: str, root: str = "") -> Any:
     """The GPUs the child said; none where NVML is silent and the PCI bus has no NVIDIA GPU either."""
     if "gpus" in said:
-        return said["gpus"]
+        return [_whole(one, said, root) for one in said["gpus"]]
     why_not = str(said.get("reason") or reason or "NVML gave no answer")
     try:
         present = pci_gpus(root)
     except OSError:
         return unknown(f"{why_not}; the PCI bus can't be listed")
     return unknown(f"{why_not}; on the PCI bus: {', '.join(present)}") if present else []
+
+
+def _whole(one: dict[str, Any], said: dict[str, Any], root: str) -> dict[str, Any]:
+    """One GPU with what CUDA said of it, and with the names of those who use it."""
+    used = one["tenants"]
+    return {
+        **one,
+        "tenants": used if is_unknown(used) else tenants.named(used, root),
+        **cuda.attributes(said, one["pci"]),
+    }
+
+
+def driver(known: Any, said: dict[str, Any]) -> Any:
+    """The NVIDIA driver's version: the kernel module's (`known`), or what NVML says where that could not be read."""
+    return said.get("driver", known) if is_unknown(known) else known
 
 
 def pci_gpus(root: str = "") -> list[str]:

@@ -1,33 +1,36 @@
-"""The operating system as a process started here sees it: names, memory, limits, libraries, environment.
+"""The operating system as a process started here sees it: the list of facts, and the reading of them in order.
 
-Every field is read on its own, so one that hangs or fails costs nothing but itself. The environment is an
-allow-list: what could hold a secret is never read. Nothing is imported to learn its version.
+Every field is read on its own, so one that hangs or fails costs nothing but itself and what comes after it: what may
+take long comes last. What each fact is stands in the module it is read by.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import resource
-import site
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import firewall, kernel_log, libraries, limits, machine, nccl_conf
 from .deadline import TIME_LIMIT
-from .facts import attempt, clean, exists, listed, load, names, read_text, unknown
+from .environment import environment
+from .facts import attempt, clean, exists, load, names, read_text, unknown
+from .packages import import_path, torch_version
 
-ALLOWED = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET", "CUDA_VISIBLE_DEVICES")
-SECRET = re.compile(r"TOKEN|KEY|SECRET")
-MAX_VALUE = 1024
-CAP_IPC_LOCK = 14
-UNLIMITED = -1
+Request = Mapping[str, Any]
+Reader = Callable[[], Any]
 
 
-def fields(root: str, path: Iterable[str]) -> dict[str, Callable[[], Any]]:
-    """The reader of each field of model.fabric.Host but `libibverbs` and `environment`."""
+def fields(root: str, environ: Mapping[str, str], request: Request) -> dict[str, Reader]:
+    """The reader of each field of model.fabric.Host but `libibverbs` and `environment`, the quick ones first."""
+    return {**_system(root), **_machine(root), **_software(root, environ, request)}
+
+
+def _system(root: str) -> dict[str, Reader]:
     system = os.uname()
     return {
+        "clock": time.time,
         "hostname": lambda: clean(system.nodename),
         "kernel": lambda: system.release,
         "os": lambda: os_name(load(f"{root}/etc/os-release")),
@@ -36,26 +39,58 @@ def fields(root: str, path: Iterable[str]) -> dict[str, Callable[[], Any]]:
         "python": lambda: ".".join(str(number) for number in sys.version_info[:3]),
         "machine_id": lambda: read_text(f"{root}/etc/machine-id"),
         "boot_id": lambda: read_text(f"{root}/proc/sys/kernel/random/boot_id"),
-        "memory_total": lambda: meminfo(load(f"{root}/proc/meminfo"), "MemTotal"),
-        "memory_available": lambda: meminfo(load(f"{root}/proc/meminfo"), "MemAvailable"),
-        "memlock": lambda: memlock(root),
-        "shm_bytes": lambda: size(f"{root}/dev/shm"),
+        "memory_total": lambda: limits.meminfo(load(f"{root}/proc/meminfo"), "MemTotal"),
+        "memory_available": lambda: limits.meminfo(load(f"{root}/proc/meminfo"), "MemAvailable"),
+        "memlock": lambda: limits.memlock(root),
+        "shm_bytes": lambda: limits.size(f"{root}/dev/shm"),
         "nvidia_driver": lambda: nvidia_driver(root),
         "infiniband_devices": lambda: infiniband_devices(root),
+    }
+
+
+def _machine(root: str) -> dict[str, Reader]:
+    return {
+        "product": lambda: machine.product(root),
+        "bios": lambda: machine.bios(root),
+        "governor": lambda: machine.governor(root),
+        "iommu": lambda: machine.iommu(root),
+        "modules": lambda: machine.modules(root),
+        "ip_forward": lambda: machine.ip_forward(root),
+        "hotplug_armed": lambda: machine.hotplug_armed(root),
+        "uptime_s": lambda: machine.uptime(root),
+        "host_network": lambda: machine.host_network(root),
+    }
+
+
+def _software(root: str, environ: Mapping[str, str], request: Request) -> dict[str, Reader]:
+    path = import_path(environ)
+    search = libraries.Search(root, environ, path)
+    return {
         "torch": lambda: torch_version(path),
+        "nccl_conf": lambda: nccl_conf.read(root, environ),
+        "ibverbs_providers": lambda: libraries.providers(search),
+        "nccl_plugins": lambda: libraries.nccl_plugins(search),
+        "libnccl": lambda: libraries.libnccl(search, hashed=request.get("hash") is True),
+        "firewall": lambda: firewall.read(root),
+        "kernel_log": lambda: kernel_log.read(root, request.get("kernel_signatures")),
     }
 
 
 def blank() -> dict[str, Any]:
     """A host of which nothing was read in time."""
-    unread = dict.fromkeys((*fields("", ()), "libibverbs"), unknown(TIME_LIMIT))
+    unread = dict.fromkeys((*fields("", {}, {}), "libibverbs"), unknown(TIME_LIMIT))
     return {**unread, "environment": {}}
 
 
-def fill(host: dict[str, Any], root: str = "", environ: Mapping[str, str] = os.environ) -> None:
-    """Read every field into `host`, one after the other."""
+def fill(
+    host: dict[str, Any],
+    root: str = "",
+    request: Request | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Read every field into `host`, one after the other; `request` is the scan's (hash, kernel_signatures)."""
     host["environment"] = environment(environ)
-    for name, read in fields(root, import_path(environ)).items():
+    for name, read in fields(root, environ, request or {}).items():
         host[name] = attempt(read)
 
 
@@ -65,39 +100,6 @@ def os_name(text: str) -> Any:
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip("\"'")
     return unknown("os-release has no PRETTY_NAME")
-
-
-def meminfo(text: str, name: str) -> Any:
-    """One line of /proc/meminfo in bytes (it says kB and means KiB)."""
-    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else unknown(f"/proc/meminfo has no {name}")
-
-
-def memlock(root: str) -> int:
-    """The locked-memory limit that holds for RDMA registration here, in bytes; -1 when there is none.
-
-    The kernel does not hold a process with CAP_IPC_LOCK in the first user namespace to its limit
-    (drivers/infiniband/core/umem.c), so for such a process the answer is -1 whatever the limit says.
-    """
-    if _in_first_user_namespace(root) and _capabilities(root) >> CAP_IPC_LOCK & 1:
-        return UNLIMITED
-    soft, _hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
-
-
-def _in_first_user_namespace(root: str) -> bool:
-    return load(f"{root}/proc/self/uid_map").split() == ["0", "0", "4294967295"]
-
-
-def _capabilities(root: str) -> int:
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", load(f"{root}/proc/self/status"), re.MULTILINE)
-    return int(found[1], 16) if found else 0
-
-
-def size(path: str) -> int:
-    """Bytes of the file system at `path`; raises OSError."""
-    about = os.statvfs(path)
-    return about.f_blocks * about.f_frsize
 
 
 def nvidia_driver(root: str) -> Any:
@@ -110,27 +112,3 @@ def infiniband_devices(root: str) -> list[str]:
     """Device files of RDMA (uverbs0, rdma_cm, ...); none where /dev/infiniband does not exist. Raises OSError."""
     folder = f"{root}/dev/infiniband"
     return names(folder) if exists(folder) else []
-
-
-def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables on the allow-list, values cut to 1024 characters; a name that smells of a secret is dropped."""
-    return {
-        clean(name): clean(value)[:MAX_VALUE]
-        for name, value in sorted(environ.items())
-        if name.startswith(ALLOWED) and not SECRET.search(name.upper())
-    }
-
-
-def import_path(environ: Mapping[str, str]) -> list[str]:
-    """Where this python would look for packages if it were not isolated: PYTHONPATH, user site, its own path."""
-    ahead = [one for one in environ.get("PYTHONPATH", "").split(os.pathsep) if one]
-    return [*ahead, site.getusersitepackages(), *(one for one in sys.path if one)]
-
-
-def torch_version(path: Iterable[str]) -> Any:
-    """Version of the first torch on `path`, from its package metadata; torch is never imported."""
-    for folder in path:
-        for name in listed(folder):
-            if re.fullmatch(r"torch-[^-]+(-py[\d.]+)?\.(dist|egg)-info", name):
-                return name.split("-")[1].removesuffix(".dist").removesuffix(".egg")
-    return unknown("no package metadata of torch on this python's path")

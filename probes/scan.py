@@ -7,6 +7,7 @@ counters a second time at the end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import container, counters, gpus, hcas, host, neighbours, netdevs, pcie, routes, rules, verbs
@@ -29,7 +30,7 @@ def main(wire: Wire) -> int:
         wire.write({"event": "error", "message": "the scan probe only knows the request scan"})
         return 2
     watch_s = _seconds(request.get("watch_s"), 0.0)
-    report = scan(_seconds(request.get("deadline_s"), DEADLINE_S), watch_s=watch_s)
+    report = scan(_seconds(request.get("deadline_s"), DEADLINE_S), watch_s=watch_s, request=request)
     wire.write({"event": "result", "report": report})
     return 0
 
@@ -41,14 +42,18 @@ def _seconds(wanted: Any, otherwise: float) -> float:
     return otherwise
 
 
-def scan(deadline_s: float, root: str = "", watch_s: float = 0.0) -> dict[str, Any]:
+def scan(
+    deadline_s: float, root: str = "", watch_s: float = 0.0, request: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Read this node within `deadline_s` seconds, and counters twice, `watch_s` apart, in as much more time.
 
-    `root` is put before every path but the network's.
+    `root` is put before every path but the network's. Of `request` count "cuda" (false: CUDA is not asked), "hash"
+    (true: NCCL's files are hashed) and "kernel_signatures" ([{"id", "pattern"}] looked for in the kernel's log).
     """
+    request = request or {}
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
     counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s)
-    gpu_child, verbs_child = Question(gpus.ask, gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
+    gpu_child, verbs_child = Question(gpus.question(request), gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
     port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S)
     host_facts = host.blank()
     interfaces: list[dict[str, Any]] = []
@@ -64,11 +69,12 @@ def scan(deadline_s: float, root: str = "", watch_s: float = 0.0) -> dict[str, A
     said, reason = port_child.answer(deadline, "ports")
     ports = said if port_child.forked else None
     found["hcas"] = deadline.read("hcas", lambda: hcas.read_hcas(root, ports, reason))
-    deadline.read("host", lambda: host.fill(host_facts, root))
+    deadline.read("host", lambda: host.fill(host_facts, root, request))
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
     hcas.with_verbs(found["hcas"], said, reason)
     said, reason = gpu_child.answer(deadline, "gpus")
+    host_facts["nvidia_driver"] = gpus.driver(host_facts["nvidia_driver"], said)
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
     if "kind" not in found["container"]:
         found["container"] = {"kind": found["container"], "evidence": ""}

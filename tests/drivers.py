@@ -1,4 +1,4 @@
-"""Stand-ins for NVML and libibverbs: real C function pointers made by ctypes, called through real signatures."""
+"""Stand-ins for NVML, CUDA and libibverbs: real C function pointers made by ctypes, called through real signatures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,19 @@ class Gpu:
     memory: int = 1 << 37
     pids: tuple[int, ...] = ()
     mps_pids: tuple[int, ...] = ()
+    memory_of: Mapping[int, int] = field(default_factory=dict)
+    clock: int = 2400
+    clock_max: int = 3003
+    application_clocks: tuple[int, int] = (0, 0)
+    power_mw: int = 14_500
+    temperature: int = 51
+    utilization: int = 96
+    reasons: int = 0
+    c2c: int = 1
     refused: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_MEMORY_KNOWN = (1 << 64) - 1
 
 
 def nvml(gpus: Sequence[Gpu], *, init: int = 0, without: Sequence[str] = ()) -> Library:
@@ -69,10 +81,36 @@ def nvml(gpus: Sequence[Gpu], *, init: int = 0, without: Sequence[str] = ()) -> 
             pointer,
         ),
     }
-    for name, (function, *types) in signatures.items():
+    for name, (function, *types) in {**signatures, **_load_signatures(made)}.items():
         if name not in without:
             library.add(name, function, *types)
     return library
+
+
+def _load_signatures(made: _Nvml) -> dict[str, tuple[Any, ...]]:
+    """What says how a GPU runs: one number behind a pointer each, with up to two numbers before it."""
+    pointer, number, words = C.c_void_p, C.POINTER(C.c_uint), C.POINTER(C.c_ulonglong)
+    reasons = made.one("nvmlDeviceGetCurrentClocksThrottleReasons", lambda gpu: gpu.reasons)
+    return {
+        "nvmlSystemGetDriverVersion": (made.driver, C.c_int, pointer, C.c_uint),
+        "nvmlDeviceGetClockInfo": (made.clock("nvmlDeviceGetClockInfo", "clock"), C.c_int, pointer, C.c_uint, number),
+        "nvmlDeviceGetMaxClockInfo": (
+            made.clock("nvmlDeviceGetMaxClockInfo", "clock_max"), C.c_int, pointer, C.c_uint, number,
+        ),
+        "nvmlDeviceGetClock": (made.application_clock, C.c_int, pointer, C.c_uint, C.c_uint, number),
+        "nvmlDeviceGetPowerUsage": (
+            made.one("nvmlDeviceGetPowerUsage", lambda gpu: gpu.power_mw), C.c_int, pointer, number,
+        ),
+        "nvmlDeviceGetTemperature": (
+            made.clock("nvmlDeviceGetTemperature", "temperature", 0), C.c_int, pointer, C.c_uint, number,
+        ),
+        "nvmlDeviceGetUtilizationRates": (made.utilization, C.c_int, pointer, pointer),
+        "nvmlDeviceGetCurrentClocksEventReasons": (reasons, C.c_int, pointer, words),
+        "nvmlDeviceGetCurrentClocksThrottleReasons": (reasons, C.c_int, pointer, words),
+        "nvmlDeviceGetC2cModeInfoV": (
+            made.one("nvmlDeviceGetC2cModeInfoV", lambda gpu: gpu.c2c), C.c_int, pointer, number,
+        ),
+    }  # fmt: skip
 
 
 class _Nvml:
@@ -119,11 +157,95 @@ class _Nvml:
         def answer(handle: int, count: Any, listed: int) -> int:
             pids: tuple[int, ...] = getattr(self._gpu(handle), attribute)
             for place, pid in enumerate(pids):
+                held = self._gpu(handle).memory_of.get(pid, NO_MEMORY_KNOWN)
                 C.memmove(listed + 24 * place, C.byref(C.c_uint(pid)), 4)
+                C.memmove(listed + 24 * place + 8, C.byref(C.c_ulonglong(held)), 8)
             count[0] = len(pids)
             return self._gpu(handle).refused.get(attribute, 0)
 
         return answer
+
+    def driver(self, buffer: int, size: int) -> int:
+        C.memmove(buffer, b"580.95.05\0", min(size, 10))
+        return 0
+
+    def one(self, name: str, value: Callable[[Gpu], int]) -> Callable[..., int]:
+        def answer(handle: int, number: Any) -> int:
+            number[0] = value(self._gpu(handle))
+            return self._gpu(handle).refused.get(name, 0)
+
+        return answer
+
+    def clock(self, name: str, attribute: str, kind: int = 1) -> Callable[..., int]:
+        """A number of the one kind (SM clock, GPU sensor) that the probe may ask for; 2 (invalid argument) else."""
+
+        def answer(handle: int, which: int, number: Any) -> int:
+            number[0] = getattr(self._gpu(handle), attribute)
+            return 2 if which != kind else self._gpu(handle).refused.get(name, 0)
+
+        return answer
+
+    def application_clock(self, handle: int, kind: int, which: int, number: Any) -> int:
+        if kind != 1 or which not in (1, 2):
+            return 2
+        number[0] = self._gpu(handle).application_clocks[which - 1]
+        return self._gpu(handle).refused.get("nvmlDeviceGetClock", 0)
+
+    def utilization(self, handle: int, numbers: int) -> int:
+        C.memmove(numbers, (C.c_uint * 2)(self._gpu(handle).utilization, 3), 8)
+        return self._gpu(handle).refused.get("nvmlDeviceGetUtilizationRates", 0)
+
+
+@dataclass(frozen=True)
+class CudaDevice:
+    """One device of the CUDA stand-in: its PCI address and attributes by number; others are refused with 1."""
+
+    pci: bytes = b"000F:01:00.0"
+    attributes: Mapping[int, int] = field(default_factory=lambda: {18: 1, 116: 0, 124: 0})
+
+
+def cuda(devices: Sequence[CudaDevice], *, init: int = 0, without: Sequence[str] = ()) -> Library:
+    """The CUDA driver with these devices; `init` is what cuInit answers. It has no function that makes a context."""
+    library = Library()
+    name = C.create_string_buffer(b"CUDA_ERROR_NO_DEVICE")
+    library.kept.append(name)
+
+    def bus_id(text: int, size: int, device: int) -> int:
+        C.memmove(text, devices[device].pci + b"\0", min(size, len(devices[device].pci) + 1))
+        return 0
+
+    def attribute(value: Any, number: int, device: int) -> int:
+        if number not in devices[device].attributes:
+            return 1
+        value[0] = devices[device].attributes[number]
+        return 0
+
+    def error_name(code: int, text: int) -> int:
+        C.memmove(text, C.byref(C.c_void_p(C.addressof(name))), C.sizeof(C.c_void_p))
+        return 0 if code == 100 else 1
+
+    number = C.POINTER(C.c_int)
+    signatures: dict[str, tuple[Any, ...]] = {
+        "cuInit": (lambda _flags: init, C.c_int, C.c_uint),
+        "cuDeviceGetCount": (_writes(len(devices)), C.c_int, number),
+        "cuDeviceGet": (lambda device, place: _write(device, place), C.c_int, number, C.c_int),
+        "cuDeviceGetPCIBusId": (bus_id, C.c_int, C.c_void_p, C.c_int, C.c_int),
+        "cuDeviceGetAttribute": (attribute, C.c_int, number, C.c_int, C.c_int),
+        "cuGetErrorName": (error_name, C.c_int, C.c_int, C.c_void_p),
+    }
+    for function, (made, *types) in signatures.items():
+        if function not in without:
+            library.add(function, made, *types)
+    return library
+
+
+def _write(number: Any, value: int) -> int:
+    number[0] = value
+    return 0
+
+
+def _writes(value: int) -> Callable[[Any], int]:
+    return lambda number: _write(number, value)
 
 
 @dataclass(frozen=True)

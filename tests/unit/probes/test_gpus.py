@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,16 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Gpu as GpuModel
-from fabricdoc.probes import gpus
+from fabricdoc.probes import child, cuda, gpus
 from tests.drivers import Gpu, Library, nvml
 from tests.sysfs import spark, write
 
-pytestmark = pytest.mark.unit
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+
+ask_nvml = gpus.ask
 
 
 def asked(library: Library) -> dict[str, Any]:
@@ -23,7 +30,8 @@ def asked(library: Library) -> dict[str, Any]:
 
 
 def read(*found: Gpu, without: tuple[str, ...] = ()) -> list[GpuModel]:
-    return [GpuModel.model_validate(one) for one in asked(nvml(found, without=without))["gpus"]]
+    said = asked(nvml(found, without=without))
+    return [GpuModel.model_validate(one) for one in gpus.from_said(said, "", "/nowhere")]
 
 
 def test_every_field_of_every_gpu() -> None:
@@ -110,4 +118,64 @@ def test_silence_without_a_readable_bus_is_unknown(tmp_path: Path) -> None:
 
 
 def test_what_was_said_before_a_hang_counts() -> None:
-    assert gpus.from_said({"gpus": [1]}, "no answer within 4 s", "/nowhere") == [1]
+    said = asked(nvml([Gpu()])) | {"cuda_begun": True}
+    (gpu,) = gpus.from_said(said, "no answer within 4 s", "/nowhere")
+    assert gpu["name"] == "NVIDIA GB10"
+    assert gpu["gpudirect_rdma"] == {"unknown": "cuInit gave no answer within 2.5 s"}
+
+
+def test_what_each_tenant_holds_and_what_nvml_does_not_say() -> None:
+    (gpu,) = read(Gpu(pids=(30, 20), mps_pids=(40,), memory_of={20: 7 << 30, 40: 1 << 20}))
+    assert gpu.processes == (20, 30, 40)
+    assert not isinstance(gpu.tenants, Unknown)
+    assert [one.memory_bytes for one in gpu.tenants] == [7 << 30, Unknown(unknown=gpus.NO_MEMORY), 1 << 20]
+
+
+def test_tenants_that_nvml_refuses_to_list_are_unknown() -> None:
+    (gpu,) = read(Gpu(refused={"pids": 4}))
+    assert gpu.tenants == gpu.processes == Unknown(unknown="NVML: Insufficient Permissions")
+
+
+def test_no_field_of_the_model_is_forgotten() -> None:
+    (gpu,) = gpus.from_said(asked(nvml([Gpu()])), "", "/nowhere")
+    assert set(gpu) == set(GpuModel.model_fields)
+
+
+def test_how_it_runs_and_what_cuda_says_of_it_come_together() -> None:
+    said = asked(nvml([Gpu(clock=2411)])) | {"cuda": {"000f:01:00.0": {"integrated": True, "gpudirect_rdma": False}}}
+    (gpu,) = gpus.from_said(said, "", "/nowhere")
+    assert (gpu["sm_clock_mhz"], gpu["integrated"], gpu["gpudirect_rdma"]) == (2411, True, False)
+
+
+def test_the_drivers_version_where_the_kernel_does_not_show_it() -> None:
+    said = asked(nvml([Gpu()]))
+    hidden = {"unknown": "no NVIDIA kernel driver is loaded"}
+    assert gpus.driver(hidden, said) == "580.95.05"
+    assert gpus.driver("580.1", said) == "580.1"
+    assert gpus.driver(hidden, {}) == hidden
+
+
+@pytest.mark.parametrize(("request_", "asks"), [({}, True), ({"cuda": True}, True), ({"cuda": False}, False)])
+def test_cuda_is_asked_after_nvml_unless_the_request_says_no(
+    monkeypatch: pytest.MonkeyPatch, request_: dict[str, Any], asks: bool
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(gpus, "ask", lambda _say: order.append("nvml"))
+    monkeypatch.setattr(cuda, "ask", lambda _say: order.append("cuda"))
+    monkeypatch.setattr(signal, "setitimer", lambda _which, seconds: order.append(f"{seconds:g} s"))
+    gpus.question(request_)(lambda _said: None)
+    assert order == ["4 s", "nvml", *(["2.5 s", "cuda"] if asks else [])]
+
+
+def test_a_cuinit_that_hangs_costs_only_cudas_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a real child: what NVML said is kept, and the child ends at CUDA's own limit."""
+    monkeypatch.setattr(cuda, "LIMIT_S", 0.2)
+    monkeypatch.setattr(gpus, "ask", lambda say: ask_nvml(say, lambda _name: nvml([Gpu()])))
+    monkeypatch.setattr(cuda, "ask", lambda say: (say({"cuda_begun": True}), time.sleep(60)))
+    begun = time.monotonic()
+    said, reason = child.start(gpus.question({}), gpus.LIMIT_S).finish(30)
+    assert time.monotonic() - begun < 4
+    assert reason.startswith("no answer within")
+    (gpu,) = gpus.from_said(said, reason, "/nowhere")
+    assert gpu["name"] == "NVIDIA GB10"
+    assert gpu["integrated"] == {"unknown": "cuInit gave no answer within 0.2 s"}

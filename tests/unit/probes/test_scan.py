@@ -88,7 +88,7 @@ def test_a_controller_that_is_gone_gets_no_answer(tmp_path: Path) -> None:
 def taken(monkeypatch: pytest.MonkeyPatch, request: dict[str, Any]) -> list[tuple[float, float]]:
     """What `scan` was called with for one request over the wire: (deadline_s, watch_s)."""
     calls: list[tuple[float, float]] = []
-    monkeypatch.setattr(scan, "scan", lambda deadline_s, watch_s: calls.append((deadline_s, watch_s)) or {})
+    monkeypatch.setattr(scan, "scan", lambda deadline_s, watch_s, **_more: calls.append((deadline_s, watch_s)) or {})
     read_end, write_end = os.pipe()
     os.write(write_end, json.dumps({"do": "scan", **request}).encode() + b"\n")
     out = os.open(os.devnull, os.O_WRONLY)

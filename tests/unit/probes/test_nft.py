@@ -1,0 +1,127 @@
+"""nftables in numbers: answers of the kernel counted, refusals kept, and no module ever loaded."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricdoc.probes import nft
+from fabricdoc.probes.netlink import ATTRIBUTE, HEADER
+from tests.sysfs import write
+
+pytestmark = pytest.mark.unit
+
+NEW_CHAIN, NEW_RULE = 3, 6
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return ATTRIBUTE.pack(ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def message(kind: int, body: bytes) -> bytes:
+    return HEADER.pack(HEADER.size + len(body), kind, 2, 1, 0) + body
+
+
+def chain(name: str, policy: int | None) -> bytes:
+    body = nft.FAMILY_HEADER.pack(2, 0, 0) + attribute(nft.CHAIN_NAME, name.encode() + b"\0")
+    body += b"" if policy is None else attribute(nft.CHAIN_POLICY, struct.pack(">I", policy))
+    return message(nft.SUBSYSTEM << 8 | NEW_CHAIN, body)
+
+
+RULE = message(nft.SUBSYSTEM << 8 | NEW_RULE, nft.FAMILY_HEADER.pack(2, 0, 0))
+DONE = message(nft.DONE, struct.pack("=i", 0))
+
+
+class Kernel:
+    """A netlink socket whose kernel answers each kind of dump with these packets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: dict[int, list[bytes]]) -> None:
+        self.asked: list[bytes] = []
+        self._answers = answers
+        self._left: Iterator[bytes] = iter(())
+        monkeypatch.setattr(nft.socket, "socket", lambda *_types: self)
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        return None
+
+    def settimeout(self, seconds: float) -> None:
+        assert 0 < seconds <= 5
+
+    def bind(self, _address: Any) -> None:
+        return None
+
+    def send(self, data: bytes) -> None:
+        self.asked.append(data)
+        kind = HEADER.unpack_from(data)[1] & 0xFF
+        self._left = iter(self._answers[kind])
+
+    def recv(self, _size: int) -> bytes:
+        return next(self._left)
+
+
+def test_rules_are_counted_over_packets_and_dropping_chains_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [chain("INPUT", 0) + chain("FORWARD", 0), chain("OUTPUT", 1) + chain("DOCKER", None), DONE]
+    kernel = Kernel(monkeypatch, {nft.GET_CHAIN: chains, nft.GET_RULE: [RULE * 3, RULE + DONE]})
+    assert nft.ruleset() == (4, ("INPUT", "FORWARD"))
+    kinds, flags = zip(*(HEADER.unpack_from(sent)[1:3] for sent in kernel.asked), strict=True)
+    assert kinds == (10 << 8 | 4, 10 << 8 | 7)
+    assert set(flags) == {0x301}
+
+
+def test_one_name_in_two_families_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    Kernel(monkeypatch, {nft.GET_CHAIN: [chain("input", 0) * 2, DONE], nft.GET_RULE: [DONE]})
+    assert nft.ruleset() == (0, ("input",))
+
+
+def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = b"".join(chain(f"c{number}", 0) for number in range(50))
+    Kernel(monkeypatch, {nft.GET_CHAIN: [many, DONE], nft.GET_RULE: [DONE]})
+    assert len(nft.ruleset().dropping) == nft.MAX_CHAINS
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_refusal_is_the_kernels(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    Kernel(monkeypatch, {nft.GET_CHAIN: [message(nft.ERROR, struct.pack("=i", -code))]})
+    with pytest.raises(OSError) as caught:
+        nft.ruleset()
+    assert caught.value.errno == code
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\x01", HEADER.pack(4, 0, 0, 1, 0), HEADER.pack(500, 0, 0, 1, 0), chain("x", 0)[:-2]]
+)
+def test_a_broken_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, broken: bytes) -> None:
+    Kernel(monkeypatch, {nft.GET_CHAIN: [broken]})
+    with pytest.raises((ValueError, struct.error)):
+        nft.ruleset()
+
+
+def test_an_endless_dump_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nft, "MAX_ENTRIES", 10)
+    Kernel(monkeypatch, {nft.GET_CHAIN: [DONE], nft.GET_RULE: [RULE * 50]})
+    with pytest.raises(OSError, match="more than 10 entries"):
+        nft.ruleset()
+
+
+@pytest.mark.parametrize(
+    ("files", "there"),
+    [
+        ({"proc/modules": "nf_tables 311296 0 - Live 0x0"}, True),
+        ({"proc/modules": "snd 1 0\nnf_tables 311296 0 - Live 0x0"}, True),
+        ({"proc/modules": "nf_tables_x 1 0\nnfnetlink 20480 1 nf_tables, Live"}, False),
+        ({"proc/modules": "", "sys/module/nf_tables/version": "1"}, True),
+        ({"proc/modules": "snd 1 0"}, False),
+        ({}, True),
+    ],
+)
+def test_whether_asking_would_load_a_module(tmp_path: Path, files: dict[str, str], there: bool) -> None:
+    write(tmp_path, files)
+    assert nft.is_there(str(tmp_path)) is there
