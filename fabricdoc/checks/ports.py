@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Address, Hca, Netdev, Node, Port
+from fabricdoc.model.fabric import Address, Cage, Hca, Netdev, Node, Port
 
 CARRYING_KINDS = frozenset({None, "veth", "vlan", "bond", "team", "macvlan", "ipvlan"})
 
@@ -85,6 +85,16 @@ def _network(address: Address) -> ipaddress.IPv4Network | None:
 def is_link_local(network: str) -> bool:
     """Whether a network is 169.254.0.0/16 or part of it: the same number everywhere, proof of nothing."""
     return ipaddress.ip_network(network).is_link_local
+
+
+def cage_ports(node: Node) -> Iterator[tuple[Cage, list[RocePort]]]:
+    """Each cage with its active RoCE ports, VFs left out."""
+    by_hca: dict[str, list[RocePort]] = {}
+    for one in roce_ports(node):
+        if one.hca.physical_function is None:
+            by_hca.setdefault(one.hca.name, []).append(one)
+    for cage in node.cages:
+        yield cage, [one for name in cage.hcas for one in by_hca.get(name, ())]
 
 
 def _gid_netdevs(port: Port) -> Iterator[str]:

@@ -21,7 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "probes": set(),
     "presets": set(),
     "transport": LEAVES | {"probes"},
-    "checks": LEAVES | BELOW,
+    "checks": LEAVES | BELOW | {"nccl"},
     "store": LEAVES,
     "nccl": LEAVES | BELOW,
     "serving": LEAVES | BELOW,

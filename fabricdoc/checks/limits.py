@@ -1,0 +1,27 @@
+"""Where a number starts to be a finding: presets/checks/limits.toml, read once. No judgement here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+
+def limit(family: str, name: str) -> float:
+    """One number of the file; KeyError for one that is not there. Units are in the name."""
+    return float(checks_data("limits")[family][name])
+
+
+@cache
+def checks_data(name: str) -> Mapping[str, Any]:
+    """presets/checks/NAME.toml as it stands."""
+    return preset("checks", name)
+
+
+def preset(folder: str, name: str) -> Mapping[str, Any]:
+    """presets/FOLDER/NAME.toml, read now."""
+    import tomllib
+    from importlib import resources
+
+    path = resources.files("fabricdoc.presets").joinpath(folder, f"{name}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))

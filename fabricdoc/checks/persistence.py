@@ -1,0 +1,59 @@
+"""Whether the addresses of a node's fabric ports come back after a reboot, as far as its usual files tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabricdoc.checks.ports import RocePort, roce_ports
+from fabricdoc.checks.wording import of_nodes, seen
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.findings import Finding
+
+NOT_FOUND = "not found in"
+LEASED = "its address is a lease"
+NAMED_ONLY = "names it, without its address"
+
+
+def check_persistence(fabric: Fabric) -> tuple[Finding, ...]:
+    """One warning per node whose fabric ports have static addresses that no file keeps."""
+    return of_nodes(fabric, not_kept)
+
+
+def not_kept(node: Node) -> Iterator[Finding]:
+    """Ports with an IPv4 address (no link-local one) that no configuration file holds."""
+    lost = [one for one in roce_ports(node) if _addresses(one) and _is_lost(one)]
+    if lost:
+        yield Finding(
+            id="address-not-persistent",
+            severity="warning",
+            subject=node.name,
+            evidence=seen(node, *(f"{one.netdev.name} {_addresses(one)}: {one.netdev.persistence}" for one in lost)),
+            cause="These addresses were set by hand, and no file keeps them: they are gone after a reboot, and "
+            "NetworkManager or a DHCP retry may take them away before.",
+            fix=(
+                f"on {node.name}: put this into /etc/netplan/40-fabric.yaml, then sudo netplan apply",
+                "network: {version: 2, ethernets: {",
+                *(
+                    f"  {one.netdev.name}: {{dhcp4: no, link-local: [], mtu: {one.netdev.mtu}, "
+                    f"addresses: [{_addresses(one)}]}},"
+                    for one in lost
+                ),
+                "}}",
+            ),
+            confidence="likely",
+        )
+
+
+def _is_lost(one: RocePort) -> bool:
+    told = one.netdev.persistence
+    if isinstance(told, Unknown) or told.startswith(LEASED):
+        return False
+    return told.startswith(NOT_FOUND) or told.endswith(NAMED_ONLY) or ", not " in told
+
+
+def _addresses(one: RocePort) -> str:
+    found = [
+        f"{x.ip}/{x.prefix}" for x in one.netdev.addresses if x.family == "ipv4" and not x.ip.startswith("169.254.")
+    ]
+    return ", ".join(found)

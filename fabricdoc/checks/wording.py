@@ -1,0 +1,34 @@
+"""What every family needs to say its findings alike: evidence of a node, headings of fixes, a check for every node.
+
+No finding comes from here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+
+from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.findings import Evidence, Finding
+
+NodeCheck = Callable[[Node], Iterable[Finding]]
+
+
+def of_nodes(fabric: Fabric, *checks: NodeCheck) -> tuple[Finding, ...]:
+    """What the checks find on each node by itself."""
+    return tuple(finding for node in fabric.nodes for check in checks for finding in check(node))
+
+
+def seen(node: Node, *texts: str) -> tuple[Evidence, ...]:
+    """Evidence read on a node, one piece for each text."""
+    return tuple(Evidence(file=node.name, text=text) for text in texts)
+
+
+def commands(node: Node, *argv: Sequence[str]) -> tuple[str, ...]:
+    """Lines to paste on the node: a heading with its name, then each command quoted for a shell."""
+    return (f"on {node.name}:", *(shlex.join(one) for one in argv))
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
