@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.platforms import functions_of, is_gb10
 from fabricdoc.checks.ports import hcas_of, roce_ports
-from fabricdoc.checks.wording import commands, of_nodes, seen
+from fabricdoc.checks.wording import commands, of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Gpu, Node
 from fabricdoc.model.findings import Finding
@@ -43,7 +43,7 @@ def host_staged(node: Node) -> Iterator[Finding]:
             id="gpudirect-not-available",
             severity="info",
             subject=node.name,
-            evidence=seen(node, *(f"GPU {gpu.index} {gpu.name}: GPUDirect RDMA not supported" for gpu in none[:16])),
+            evidence=seen(node, *(f"GPU {gpu.index} {plain(gpu.name)}: no GPUDirect RDMA" for gpu in none[:16])),
             cause="This GPU has no GPUDirect RDMA, so NCCL stages every message in host memory (host-staged): latency "
             "depends on the proxy thread and the CPU's clock, not on the wire alone.",
             fix=("nothing is wrong and nothing can be loaded: nvidia_peermem does not work here",),

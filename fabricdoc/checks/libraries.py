@@ -13,7 +13,7 @@ from fabricdoc.checks.gpudirect import gpus_of
 from fabricdoc.checks.limits import checks_data
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import roce_ports
-from fabricdoc.checks.wording import of_nodes, seen
+from fabricdoc.checks.wording import of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Library, Node
 from fabricdoc.model.findings import Finding
@@ -103,7 +103,7 @@ def without_gid_choice(node: Node) -> Iterator[Finding]:
                 evidence=seen(
                     node,
                     f"{library.path}: {library.version}, below 2.21.5",
-                    *(f"GID 0 {gid.gid} {gid.type}" for gid in bad[:8]),
+                    *(f"GID 0 {gid.gid} {plain(gid.type)}" for gid in bad[:8]),
                 ),
                 cause="NCCL before 2.21.5 does not look for a GID and takes index 0, here no RoCE v2 address: it can't "
                 "be routed or prioritised, and connecting fails where the peer's index 0 is of another kind.",
@@ -125,7 +125,7 @@ def several(node: Node) -> Iterator[Finding]:
             id="libnccl-several",
             severity="info",
             subject=node.name,
-            evidence=seen(node, *(f"{one.path}: {one.version}" for one in found[:8])),
+            evidence=seen(node, *(f"{one.path}: {plain(one.version)}" for one in found[:8])),
             cause="There are several builds of NCCL on this node. The first one is what a process started here loads; "
             "torch from a wheel brings its own, and a node that loads another build than its peer fails or hangs.",
             fix=(f"on {node.name}: in the server's log, compare 'NCCL version' of all ranks",),

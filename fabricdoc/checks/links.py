@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.ports import RocePort, cage_ports, hcas_of, netdevs_of, roce_ports
-from fabricdoc.checks.wording import commands, of_nodes, seen
+from fabricdoc.checks.wording import commands, of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
 from fabricdoc.model.findings import Finding
@@ -155,7 +155,5 @@ def mixed_layers(node: Node) -> Iterator[Finding]:
 
 
 def _port_text(hca: Hca, port: Port, netdev: Netdev | None) -> str:
-    state = port.state if isinstance(port.state, str) else "unknown"
-    physical = port.phys_state if isinstance(port.phys_state, str) else "unknown"
-    text = f"{hca.name} port {port.number} {state}, physical state {physical}"
-    return f"{text}; {netdev.name} {netdev.operstate}, carrier {netdev.carrier}" if netdev else text
+    text = f"{hca.name} port {port.number} {plain(port.state)}, physical state {plain(port.phys_state)}"
+    return f"{text}; {netdev.name} {plain(netdev.operstate)}, carrier {plain(netdev.carrier)}" if netdev else text

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.platforms import functions_of, gb10, is_gb10, pci_id
 from fabricdoc.checks.ports import hcas_of
-from fabricdoc.checks.wording import commands, of_nodes, seen
+from fabricdoc.checks.wording import commands, of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Node, PcieFunction
 from fabricdoc.model.findings import Finding, Severity
@@ -109,7 +109,6 @@ def _trained_down(
 ) -> Finding:
     now, best = links
     names = ", ".join(hca.name for hca in hcas)
-    bios = node.host.bios if isinstance(node.host.bios, str) else "unknown"
     return Finding(
         id=id,
         severity=severity,
@@ -117,7 +116,7 @@ def _trained_down(
         evidence=seen(
             node,
             f"{slot} ({names}): {now.text()}, {now.gbps():.0f} Gb/s; should be {best.text()}, {best.gbps():.0f} Gb/s",
-            f"BIOS {bios}",
+            f"BIOS {plain(node.host.bios)}",
         ),
         cause=f"The PCIe link of {names} trained below what device and slot can do. NCCL plans with the highest values "
         "and does not see it, so everything looks right and the port carries less than its neighbours.",

@@ -34,15 +34,17 @@ def not_kept(node: Node) -> Iterator[Finding]:
             fix=(
                 f"on {node.name}: put this into /etc/netplan/40-fabric.yaml, then sudo netplan apply",
                 "network: {version: 2, ethernets: {",
-                *(
-                    f"  {one.netdev.name}: {{dhcp4: no, link-local: [], mtu: {one.netdev.mtu}, "
-                    f"addresses: [{_addresses(one)}]}},"
-                    for one in lost
-                ),
+                *(_netplan(one) for one in lost),
                 "}}",
             ),
             confidence="likely",
         )
+
+
+def _netplan(one: RocePort) -> str:
+    """One line of netplan's YAML (flow style)."""
+    mtu = f"mtu: {one.netdev.mtu}, " if isinstance(one.netdev.mtu, int) else ""
+    return f"  {one.netdev.name}: {{dhcp4: no, link-local: [], {mtu}addresses: [{_addresses(one)}]}},"
 
 
 def _is_lost(one: RocePort) -> bool:

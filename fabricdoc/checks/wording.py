@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
 
@@ -32,3 +33,8 @@ def commands(node: Node, *argv: Sequence[str]) -> tuple[str, ...]:
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def plain(fact: object) -> str:
+    """A fact in words: its value, or "unknown"."""
+    return "unknown" if isinstance(fact, Unknown) else str(fact)
