@@ -6,6 +6,7 @@ some of its traffic is at stake or the fault is likely, info for what is good to
 """
 
 from fabricdoc.checks.access import check_access
+from fabricdoc.checks.between import BETWEEN
 from fabricdoc.checks.cages import check_cages
 from fabricdoc.checks.catalogue import Meaning, load_catalogue
 from fabricdoc.checks.containers import check_containers
@@ -57,6 +58,7 @@ CHECKS = (
     check_counters,
     check_mtu,
     check_identity,
+    *BETWEEN,
 )
 ORDER = ("error", "warning", "info")
 

@@ -13,9 +13,7 @@ from pathlib import Path
 LAB = Path("/lab")
 FIRST = ("virtio_pci", "virtio_blk", "squashfs", "overlay")
 # crc32_generic is used by rdma_rxe without being in its list of dependencies
-KEPT = """virtio_net virtio_rng rdma_rxe crc32_generic crc32_pclmul crc32c_generic ib_uverbs rdma_ucm rdma_cm ib_umad
-veth dummy bridge 8021q bonding macvlan vrf sch_tbf sch_ingress cls_u32 act_mirred sch_netem nf_tables nft_ct
-nft_limit nft_log nft_reject_inet nf_conntrack""".split()
+KEPT = ["virtio_net", "virtio_rng", "rdma_rxe", "crc32_generic", "crc32_pclmul", "crc32c_generic", "ib_uverbs", "rdma_ucm", "rdma_cm", "ib_umad", "veth", "dummy", "bridge", "8021q", "bonding", "macvlan", "vrf", "sch_tbf", "sch_ingress", "cls_u32", "act_mirred", "sch_netem", "nf_tables", "nft_ct", "nft_limit", "nft_log", "nft_reject_inet", "nf_conntrack"]
 XZ = b"\xfd7zXZ\x00"
 
 

@@ -1,0 +1,90 @@
+"""What links join: cables of twins, switches, nodes without known cages; and joining stays near linear."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.checks.segments import Joining, Segment, attached, cage_names, segments_of
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric
+from tests.fabrics import crossed_pair, link, netdev, node
+from tests.fabrics.servers import eight_rail_servers
+from tests.fabrics.spark import spark_one_cable, spark_pair, spark_ring, spark_straight, spark_switch
+
+pytestmark = pytest.mark.unit
+
+
+def shapes(found: tuple[Segment, ...]) -> list[list[tuple[str, int]]]:
+    return [[(end.node.name, len(end.ports)) for end in segment.ends] for segment in found]
+
+
+def test_plain_ports_make_one_cable_each() -> None:
+    found = segments_of(crossed_pair())
+    assert [segment.title() for segment in found] == ["alpha/p0 - beta/p1", "alpha/p1 - beta/p0"]
+    assert all(segment.is_cable for segment in found)
+
+
+def test_the_four_links_of_twins_are_one_cable_with_two_ports_at_each_end() -> None:
+    found = segments_of(spark_one_cable())
+    assert shapes(found) == [[("spark-a", 2), ("spark-b", 2)]]
+    assert found[0].is_cable
+    assert shapes(segments_of(spark_straight())) == [[("spark-a", 2), ("spark-b", 2)]] * 2
+    assert all(one.is_cable for one in segments_of(spark_ring()))
+    assert len(segments_of(spark_ring())) == 3
+
+
+def test_links_of_like_twins_only_are_two_cables_of_one_cage() -> None:
+    found = segments_of(spark_pair("one", heard="pairs"))
+    assert shapes(found) == [[("spark-a", 1), ("spark-b", 1)]] * 2
+
+
+def test_a_switch_is_no_cable() -> None:
+    (found,) = segments_of(spark_switch())
+    assert len(found.ends) == 4
+    assert not found.is_cable
+    rails = segments_of(eight_rail_servers(3))
+    assert [len(one.ends) for one in rails] == [3] * 8
+
+
+def test_twins_are_known_by_chip_and_connector_where_cages_are_not_derived() -> None:
+    fabric = spark_one_cable()
+    bare = fabric.model_copy(update={"nodes": tuple(one.model_copy(update={"cages": ()}) for one in fabric.nodes)})
+    assert shapes(segments_of(bare)) == [[("spark-a", 2), ("spark-b", 2)]]
+    assert cage_names(bare.nodes[0]) == cage_names(fabric.nodes[0])
+
+
+def test_a_loop_joins_nothing_and_a_port_nobody_described_is_left_out() -> None:
+    alpha, beta = node("alpha", netdevs=[netdev("p0"), netdev("p1")]), node("beta", netdevs=[netdev("p0")])
+    loop = link(("alpha", "p0", None), ("alpha", "p1", None), kind="loop")
+    gone = link(("alpha", "p0", None), ("beta", "p9", None))
+    assert segments_of(Fabric(nodes=(alpha, beta), links=(loop, gone))) == ()
+
+
+@pytest.mark.parametrize("links", [(), Unknown(unknown="not asked")])
+def test_without_links_nothing_is_joined(links: object) -> None:
+    assert segments_of(crossed_pair().model_copy(update={"links": links})) == ()
+
+
+def test_every_port_is_found_with_its_hca() -> None:
+    found = attached(spark_one_cable())
+    one = found["spark-a", "enp1s0f0np0"]
+    assert one.hca is not None and one.hca.name == "rocep1s0f0"
+    assert one.name() == "spark-a/enp1s0f0np0"
+    assert found["spark-a", "docker0"].hca is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
+def test_joining_gives_the_connected_parts(pairs: list[tuple[int, int]]) -> None:
+    groups = Joining()
+    parts = {k: {k} for k in range(13)}
+    for one, other in pairs:
+        groups.join(("n", str(one)), ("n", str(other)))
+        whole = parts[one] | parts[other]
+        for member in whole:
+            parts[member] = whole
+    for one in range(13):
+        for other in range(13):
+            same = groups.root(("n", str(one))) == groups.root(("n", str(other)))
+            assert same == (other in parts[one])
