@@ -13,17 +13,31 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.dumps.parts import read_text
     from fabricdoc.dumps.reading import Replay, read_dumps
     from fabricdoc.dumps.saving import check_folder, save
-    from fabricdoc.dumps.told import Note
+    from fabricdoc.dumps.told import Note, Part, Place, Reading, Sources, Told
 
 HOMES = {
+    "parts": ("read_text",),
     "reading": ("Replay", "read_dumps"),
     "saving": ("check_folder", "save"),
-    "told": ("Note",),
+    "told": ("Note", "Part", "Place", "Reading", "Sources", "Told"),
 }
 
-__all__ = ["Note", "Replay", "check_folder", "read_dumps", "save"]
+__all__ = [
+    "Note",
+    "Part",
+    "Place",
+    "Reading",
+    "Replay",
+    "Sources",
+    "Told",
+    "check_folder",
+    "read_dumps",
+    "read_text",
+    "save",
+]
 
 
 __getattr__ = opened(__name__, HOMES)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricdoc.dumps import files, saved
+from fabricdoc.dumps.texts import FromTexts, Texts
 from fabricdoc.dumps.told import Note, Sources
 from fabricdoc.errors import InputError
-from fabricdoc.model.documents import Fact, utc_now
+from fabricdoc.model.documents import Fact, Unknown, utc_now
 from fabricdoc.model.fabric import Fabric, FailedNode, Link, Node
 from fabricdoc.model.findings import Finding
 
@@ -46,28 +47,38 @@ class Replay:
 def read_dumps(paths: Sequence[Path]) -> Replay:
     """Everything at or below `paths`. InputError for a path that is not there or where nothing at all can be used."""
     sources, notes = files.listed(paths)
-    documents = saved.Saved()
+    documents, texts = saved.Saved(), Texts()
     for source in sources:
         text = files.load(source)
-        note = text if isinstance(text, Note) else documents.add(source.name, text)
-        notes += [note] if note else []
-    notes += saved.missing(one.name for one in sources)
-    replay = _together(documents, notes)
+        if isinstance(text, Note):
+            notes.append(text)
+        elif saved.is_document(text):
+            note = documents.add(source.name, text)
+            notes += [note] if note else []
+        else:
+            texts.add(source, text)
+    told = texts.nodes()
+    notes += [*saved.missing(one.name for one in sources), *told.notes]
+    replay = _together(documents, told, notes)
     if not replay.nodes and not replay.failed:
         raise _nothing(paths, replay.notes)
     return replay
 
 
-def _together(documents: saved.Saved, notes: Sequence[Note]) -> Replay:
-    created = documents.created[0] if len(documents.created) == 1 else utc_now()
+def _together(documents: saved.Saved, told: FromTexts, notes: Sequence[Note]) -> Replay:
+    twice = [node.name for node in told.nodes if node.name in documents.nodes]
+    left_out = (
+        Note("contradiction", name, "is told of by texts and by a document; the document is used") for name in twice
+    )
+    links = documents.all_links() if documents.links or not told.nodes else Unknown(unknown=NOT_PROVEN)
     return Replay(
-        nodes=tuple(documents.nodes.values()),
+        nodes=(*documents.nodes.values(), *(node for node in told.nodes if node.name not in twice)),
         failed=tuple(documents.failed),
-        links=documents.all_links(),
+        links=links,
         findings=tuple(documents.findings),
-        notes=tuple(notes),
-        sources={},
-        created=created,
+        notes=(*notes, *left_out),
+        sources=told.sources,
+        created=documents.created[0] if len(documents.created) == 1 else utc_now(),
     )
 
 

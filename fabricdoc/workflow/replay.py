@@ -56,19 +56,21 @@ def _is_of_beacons(finding: Finding) -> bool:
 
 
 def note_findings(read: Replay) -> tuple[Finding, ...]:
-    """One finding per file and kind of note, with the lines meant as evidence."""
-    groups: dict[tuple[str, str], list[Note]] = defaultdict(list)
+    """One finding per kind of note, with the files and lines meant as evidence."""
+    groups: dict[str, list[Note]] = defaultdict(list)
     for note in read.notes:
-        groups[(note.kind, note.file)].append(note)
-    return tuple(_finding(kind, file, notes) for (kind, file), notes in groups.items())
+        groups[note.kind].append(note)
+    return tuple(_finding(kind, groups[kind]) for kind in ABOUT if kind in groups)
 
 
-def _finding(kind: str, file: str, notes: Sequence[Note]) -> Finding:
+def _finding(kind: str, notes: Sequence[Note]) -> Finding:
     id, severity, cause, fix = ABOUT[kind]
+    files = list(dict.fromkeys(note.file for note in notes))
     shown = [Evidence(file=note.file, line=note.first, text=_words(note)) for note in notes[:SHOWN_NOTES]]
-    more = len(notes) - SHOWN_NOTES
-    rest = [Evidence(file=file, text=f"and {more} more places")] if more > 0 else []
-    return Finding(id=id, severity=severity, subject=file, evidence=(*shown, *rest), cause=cause, fix=(fix,))
+    hidden = notes[SHOWN_NOTES:]
+    rest = [Evidence(file=hidden[0].file, text=f"and {len(hidden)} more places from here on")] if hidden else []
+    subject = files[0] if len(files) == 1 else f"{len(files)} files"
+    return Finding(id=id, severity=severity, subject=subject, evidence=(*shown, *rest), cause=cause, fix=(fix,))
 
 
 def _words(note: Note) -> str:

@@ -59,7 +59,7 @@ def test_nothing_readable_is_wrong_input(tmp_path: Path) -> None:
     assert caught.value.status == 2
 
 
-def test_notes_of_one_file_are_one_finding_with_a_bound(tmp_path: Path) -> None:
+def test_notes_of_one_kind_are_one_finding_with_a_bound(tmp_path: Path) -> None:
     save(crossed_pair(), tmp_path / "d")
     from fabricdoc.dumps import read_dumps
 
@@ -68,7 +68,7 @@ def test_notes_of_one_file_are_one_finding_with_a_bound(tmp_path: Path) -> None:
     (one,) = note_findings(type(read)(**{**vars(read), "notes": notes}))
     assert one.evidence[0].line == 1
     assert one.evidence[0].text == "lines 1-2: no known tool: line 1"
-    assert one.evidence[-1].text == "and 31 more places"
+    assert one.evidence[-1].text == "and 31 more places from here on"
 
 
 def test_every_kind_of_note_has_an_id_of_the_catalogue() -> None:

@@ -1,0 +1,94 @@
+"""`ibv_devinfo` and `ibv_devinfo -v` (rdma-core, libibverbs/examples/devinfo.c): HCAs, ports, GIDs.
+
+Indentation is not needed: what is pasted into a forum often lost it. The many max_* attributes are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from fabricdoc.dumps.formats.base import Format, Line, guid, known, phys_state, whole
+from fabricdoc.dumps.formats.gid_text import gid_fields, gid_type
+from fabricdoc.dumps.told import Told
+
+KEY = re.compile(r"\s*([A-Za-z_][\w ]*?)\s*:\s*(.*?)\s*$")
+GID = re.compile(r"\s*GID\[\s*(\d{1,5})\]\s*:\s*([0-9a-fA-F:.]+)(?:,\s*(\S.*?))?\s*$")
+WIDTHS = {"1": 1, "2": 4, "4": 8, "8": 12, "16": 2}
+DEVICE = {"node_guid": "node_guid", "sys_image_guid": "sys_image_guid"}
+PORT_KEYS = {"state", "max_mtu", "active_mtu", "link_layer", "phys_state", "active_width", "active_speed"}
+
+
+def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
+    """Facts of every device in the text."""
+    device, port, width = "", 0, 0
+    for number, text in lines:
+        match = KEY.match(text)
+        if not device or port < 1:
+            pass
+        elif gid := GID.match(text):
+            yield from _gid(device, port, gid, number)
+            continue
+        if not match:
+            continue
+        key, value = match[1], match[2]
+        if key == "hca_id":
+            device, port = value, 0
+            yield Told(("hca", device, "name"), device, number)
+        elif key == "port" and device:
+            port = whole(value) or 0
+            yield from known(("port", device, port, "number"), port or None, number)
+        elif key == "active_width":
+            code = re.search(r"\((\d+)\)", value)
+            width = WIDTHS.get(code[1], 0) if code else whole(value) or 0
+        elif key == "active_speed" and device and port:
+            speed = re.match(r"([\d.]+) Gbps", value)
+            rate = round(float(speed[1]) * width, 3) if speed and width and speed[1].count(".") < 2 else None
+            yield from known(("port", device, port, "rate_gbps"), rate, number)
+        elif device and port == 0:
+            yield from _device(device, key, value, number)
+        elif device:
+            yield from _port(device, port, key, value, number)
+
+
+def _device(device: str, key: str, value: str, number: int) -> list[Told]:
+    if key in ("node_guid", "sys_image_guid"):
+        return known(("hca", device, key), guid(value), number)
+    names = {"fw_ver": "firmware", "board_id": "board_id"}
+    return known(("hca", device, names[key]), value, number) if key in names else []
+
+
+def _port(device: str, port: int, key: str, value: str, number: int) -> list[Told]:
+    """A port's line: words without their number in brackets, in the words of sysfs."""
+    word = re.sub(r"\s*\(\d+\)$", "", value)
+    path = ("port", device, port, key)
+    if key == "state":
+        return known(path, word.removeprefix("PORT_"), number)
+    if key in ("max_mtu", "active_mtu"):
+        return known(path, whole(word), number)
+    if key == "phys_state":
+        return known(path, phys_state(word), number)
+    return known(path, word, number) if key == "link_layer" else []
+
+
+def _gid(device: str, port: int, match: re.Match[str], number: int) -> Iterator[Told]:
+    fields = gid_fields(match[2])
+    if fields is None:
+        return
+    index = int(match[1])
+    kind = gid_type(match[3] or "")
+    for name, value in {**fields, "type": kind}.items():
+        yield from known(("gid", device, port, index, name), value, number)
+
+
+FORMAT = Format(
+    tool="ibv_devinfo",
+    command=r"ibv_devinfo\b",
+    file=r"(?:ibv[-_]?)?devinfo",
+    begins=r"\s*hca_id:\s*\S",
+    goes_on=r"\s+[\w ./-]+:(?:\s|$)|\s*GID\["
+    r"|\s*(?:transport|fw_ver|node_guid|sys_image_guid|vendor_id|vendor_part_id|hw_ver"
+    r"|board_id|phys_port_cnt|port|state|max_mtu|active_mtu|sm_lid|port_lid|port_lmc|link_layer|phys_state|active_width"
+    r"|active_speed|max_\w+|device_cap_flags)\s*:|\s+[A-Z][A-Z0-9_]+\s*$|\s+Unknown flags",
+    read=read,
+)

@@ -1,0 +1,35 @@
+"""A text as clean lines: any line end, no colours, no control characters, bounded length; the numbers stay true.
+
+Nothing is recognised here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fabricdoc.dumps.formats import Line
+
+MAX_LINE = 1 << 16
+_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9A-Za-z]|[=>78MDEHc])")
+_OVERSTRUCK = re.compile(r".\x08")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def lines_of(text: str) -> list[Line]:
+    """Its lines from 1. A line ends with LF, CRLF or CR; one that is longer than 64 KiB is cut."""
+    whole = text.replace("\r\n", "\n").replace("\r", "\n")
+    rows = whole.split("\n")
+    if rows and rows[-1] == "":
+        rows.pop()
+    return [Line(number, clean(row)) for number, row in enumerate(rows, 1)]
+
+
+def clean(row: str) -> str:
+    """One line without terminal codes and control characters (tabs stay), no-break spaces as spaces."""
+    row = row[:MAX_LINE]
+    if row.isascii() and row.isprintable():
+        return row.rstrip()
+    row = _COLOURS.sub("", row)
+    while "\x08" in row and _OVERSTRUCK.search(row):
+        row = _OVERSTRUCK.sub("", row)
+    return _CONTROL.sub("", row).replace("\xa0", " ").replace("\ufeff", "").rstrip()
