@@ -7,16 +7,21 @@ behind a lock. What differs between boots (keys, names, scripts) is not in here 
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+from fabricdoc.lab.kernel import PR_SET_PDEATHSIG
 
 SUITE = "bookworm"
 PACKAGES = (
@@ -25,8 +30,10 @@ PACKAGES = (
 )  # fmt: skip
 FILES = ("root.sqfs", "vmlinux", "initrd")
 GUEST = Path(__file__).parent / "guest"
-RECIPE = (Path(__file__), GUEST / "fit_kernel.py", GUEST / "first_init")
+RECIPE = (GUEST / "fit_kernel.py", GUEST / "first_init")
+LEFT_OUT = ("doc", "man", "locale", "info")
 BUILD_LIMIT_S = 900
+END_LIMIT_S = 60
 LOCK_LIMIT_S = 1200
 ROOTS_CACHE = Path("/var/cache/fabricdoc")
 FETCH_KERNEL = """set -eu
@@ -48,7 +55,7 @@ def image(build: Callable[[Path], None] | None = None) -> Path:
 
 def recipe_hash() -> str:
     """What the image depends on; which versions the mirror holds is left out."""
-    whole = hashlib.sha256()
+    whole = hashlib.sha256(repr((SUITE, PACKAGES, LEFT_OUT, FETCH_KERNEL)).encode())
     for path in RECIPE:
         whole.update(path.read_bytes())
     return whole.hexdigest()[:12]
@@ -108,7 +115,7 @@ def mmdebstrap_words(folder: Path, tree: Path) -> list[str]:
     mode = "root" if os.geteuid() == 0 else "unshare"
     words = ["mmdebstrap", "--variant=minbase", f"--mode={mode}", "--architectures=amd64", "--format=tar"]
     words += [f"--include={','.join(PACKAGES)}", "--aptopt=APT::Install-Recommends false"]
-    words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")]
+    words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in LEFT_OUT]
     hooks = [
         'mkdir "$1/lab"',
         *(f"upload {GUEST / name} /lab/{name}" for name in ("fit_kernel.py", "first_init")),
@@ -132,18 +139,28 @@ def mirror() -> list[str]:
     return found[:1]
 
 
-def _run(words: list[str], folder: Path, stdin: object = subprocess.DEVNULL) -> None:
-    """Run to its end within the limit; a failure shows the last lines of what the command said."""
+def _run(words: list[str], folder: Path, stdin: BinaryIO | None = None) -> None:
+    """Run to its end within the limit; a failure shows the last lines of what the command said.
+
+    However this process ends, `timeout` gets a SIGTERM and hands it to all of the command's processes: then
+    mmdebstrap takes its temporary tree away.
+    """
     log = folder / "build.log"
+    limited = ["timeout", f"--kill-after={END_LIMIT_S}", str(BUILD_LIMIT_S), *words]
     with log.open("ab") as output:
-        done = subprocess.run(
-            words,
-            stdin=stdin,
-            stdout=output,
-            stderr=output,
-            timeout=BUILD_LIMIT_S,
-            check=False,  # type: ignore[call-overload]
+        process = subprocess.Popen(
+            limited, stdin=stdin or subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_term_with_parent
         )
-    if done.returncode:
+        try:
+            status = process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(END_LIMIT_S)
+    if status:
         tail = log.read_text(errors="replace").splitlines()[-20:]
-        raise RuntimeError(f"{words[0]} ended with {done.returncode}:\n" + "\n".join(tail))
+        raise RuntimeError(f"{words[0]} ended with {status}:\n" + "\n".join(tail))
+
+
+def _term_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM), 0, 0, 0)

@@ -5,15 +5,21 @@ Needs the kernel's .deb in /lab. Leaves /lab/vmlinux (the PVH image, which start
 """
 
 import lzma
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 LAB = Path("/lab")
+BUSYBOX = Path("/bin/busybox")
 FIRST = ("virtio_pci", "virtio_blk", "squashfs", "overlay")
 # crc32_generic is used by rdma_rxe without being in its list of dependencies
-KEPT = ["virtio_net", "virtio_rng", "rdma_rxe", "crc32_generic", "crc32_pclmul", "crc32c_generic", "ib_uverbs", "rdma_ucm", "rdma_cm", "ib_umad", "veth", "dummy", "bridge", "8021q", "bonding", "macvlan", "vrf", "sch_tbf", "sch_ingress", "cls_u32", "act_mirred", "sch_netem", "nf_tables", "nft_ct", "nft_limit", "nft_log", "nft_reject_inet", "nf_conntrack"]
+KEPT = (
+    *("virtio_net", "virtio_rng", "rdma_rxe", "crc32_generic", "crc32_pclmul", "crc32c_generic"),
+    *("ib_uverbs", "rdma_ucm", "rdma_cm", "ib_umad"),
+    *("veth", "dummy", "bridge", "8021q", "bonding", "macvlan", "vrf"),
+    *("sch_tbf", "sch_netem", "sch_ingress", "cls_u32", "act_mirred"),
+    *("nf_tables", "nft_ct", "nft_limit", "nft_log", "nft_reject_inet", "nf_conntrack"),
+)
 XZ = b"\xfd7zXZ\x00"
 
 
@@ -22,7 +28,7 @@ def main() -> None:
     (package,) = LAB.glob("linux-image-*.deb")
     kernel = LAB / "kernel"
     subprocess.run(["dpkg-deb", "-x", package, kernel], check=True)
-    (version,) = os.listdir(kernel / "lib/modules")
+    (version,) = (path.name for path in (kernel / "lib/modules").iterdir())
     subprocess.run(["depmod", "-b", kernel, version], check=True)
     tree = kernel / "lib/modules" / version
     dependencies = read_dependencies(tree)
@@ -65,10 +71,8 @@ def unpacked(image: bytes) -> bytes:
 
 def first_root(tree: Path, modules: list[str]) -> bytes:
     """A cpio archive (newc) of busybox, init and the numbered modules."""
-    files = [
-        ("bin/busybox", 0o755, Path("/bin/busybox").read_bytes()),
-        ("init", 0o755, (LAB / "first_init").read_bytes()),
-    ]
+    programs = (("bin/busybox", BUSYBOX), ("init", LAB / "first_init"))
+    files = [(name, 0o755, path.read_bytes()) for name, path in programs]
     files += [(f"modules/{at:02}.ko", 0o644, (tree / path).read_bytes()) for at, path in enumerate(modules)]
     folders = [(name, 0o040755, b"") for name in ("bin", "modules", "proc", "dev", "ro", "rw", "new")]
     entries = [*folders, *((name, 0o100000 | mode, data) for name, mode, data in files)]
