@@ -25,11 +25,11 @@ def render_grown(node: Node) -> list[RenderableType]:
         ((by, one.subject, name) for one in node.counters for name, by in one.deltas.items() if by), reverse=True
     )
     if not grown:
-        return [indent(line(("grew  ", DIM), f"no counter in {node.watched_s:g} s"))]
+        return [indent(line(("grew  ", DIM), f"no counter in {node.watched_s:.3g} s"))]
     columns = [
         Column("counter", flex=True),
         Column("of", flex=True),
-        Column(f"grew in {node.watched_s:g} s", right=True),
+        Column(f"grew in {node.watched_s:.3g} s", right=True),
     ]
     rows: list[list[Words | RenderableType]] = [
         [Name(name), Name(subject), f"{by:,}"] for by, subject, name in grown[:MOST]

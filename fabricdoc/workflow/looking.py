@@ -11,15 +11,18 @@ from fabricdoc.transport import Asking, NodeSpec
 Progress = Callable[[str], None]
 
 
-def look_once(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None) -> Fabric:
-    """Scan the nodes in parallel; nodes that could not be read are in `failed`."""
-    progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
-    return scan(specs, begun=begun)
+def look_once(
+    specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0
+) -> Fabric:
+    """Scan the nodes in parallel; nodes that could not be read are in `failed`. `watch_s` lie between two counters."""
+    watching = f", watching their counters for {watch_s:g} s" if watch_s else ""
+    progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}{watching}")
+    return scan(specs, begun=begun, watch_s=watch_s)
 
 
-def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None) -> Fabric:
+def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0) -> Fabric:
     """Scan (or take the scan that has begun), then prove the links when there are at least two nodes."""
-    fabric = look_once(specs, progress, begun)
+    fabric = look_once(specs, progress, begun, watch_s=watch_s)
     return with_cables(specs, fabric, progress) if len(specs) > 1 else fabric
 
 

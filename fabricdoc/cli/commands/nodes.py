@@ -14,6 +14,9 @@ from fabricdoc.cli.terminal import screen
 if TYPE_CHECKING:
     from fabricdoc.transport import NodeSpec
 
+Watch = Annotated[
+    str, typer.Option("--watch", metavar="TIME", help="Read counters twice, this far apart (10s, 1m), and show growth.")
+]
 Save = Annotated[
     Path | None,
     typer.Option("--save", metavar="DIR", help="Also write what was read as a folder that --from reads again."),
@@ -43,6 +46,7 @@ def scan(
     nodes: Nodes = [],  # noqa: B006
     ports: Ports = [],  # noqa: B006
     python: Python = "",
+    watch: Watch = "",
     save: Save = None,
     anonymize: Anonymize = False,
     files: From = [],  # noqa: B006
@@ -57,11 +61,11 @@ def scan(
         raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
     if anonymize and save is None:
         raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
-    if files and (nodes or ports or python):
-        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports and --python out")
+    if files and (nodes or ports or python or watch):
+        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --python, --watch out")
     if files:
         return _replay([*files, *more], as_json, save, anonymize)
-    return _look(resolve_nodes(nodes, ports, python), as_json, "all", save, anonymize)
+    return _look(resolve_nodes(nodes, ports, python), as_json, "all", save, anonymize, _seconds(watch))
 
 
 def cables(nodes: Nodes = [], ports: Ports = [], python: Python = "", as_json: Json = False) -> int:  # noqa: B006
@@ -80,23 +84,33 @@ def _look(
     part: Literal["all", "links"],
     save: Path | None = None,
     anonymize: bool = False,
+    watch_s: float = 0.0,
 ) -> int:
     """Start the probes first: they run while this process loads what reads and shows their reports."""
     from fabricdoc.fabric import begin_scan
 
     _check_place(save)
-    begun = begin_scan(specs)
+    begun = begin_scan(specs, watch_s=watch_s)
     from fabricdoc.report import fabric_status
     from fabricdoc.workflow import look
 
     out = screen(as_json=as_json)
-    fabric = look(specs, out.progress, begun)
+    fabric = look(specs, out.progress, begun, watch_s=watch_s)
     out.document(fabric, part=part)
     if save is not None:
         from fabricdoc.workflow import save_fabric
 
         out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
     return fabric_status(fabric)
+
+
+def _seconds(watch: str) -> float:
+    """How long counters are watched; only a duration given loads what reads one."""
+    if not watch:
+        return 0.0
+    from fabricdoc.workflow import read_duration
+
+    return read_duration(watch) or 0.0
 
 
 def _replay(paths: Sequence[Path], as_json: bool, save: Path | None, anonymize: bool) -> int:

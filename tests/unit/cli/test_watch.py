@@ -1,0 +1,31 @@
+"""`scan --watch`: counters of this machine read twice, and words that make no sense with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fabricdoc.cli import main
+
+pytestmark = pytest.mark.unit
+
+
+def test_counters_are_read_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "--watch", "0.3s", "--json"]) in (0, 1)
+    said = capsys.readouterr()
+    (node,) = json.loads(said.out)["nodes"]
+    assert 0.3 <= node["watched_s"] < 5
+    assert "watching their counters for 0.3 s" in said.err
+
+
+def test_without_it_they_are_read_once(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["scan", "--json"])
+    (node,) = json.loads(capsys.readouterr().out)["nodes"]
+    assert node["watched_s"] == 0
+
+
+@pytest.mark.parametrize("words", [["--watch", "soon"], ["--watch", "20m"], ["--watch", "10s", "--from", "."]])
+def test_words_that_make_no_sense_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", *words]) == 2
+    assert "fix: " in capsys.readouterr().err
