@@ -111,5 +111,5 @@ def test_a_network_namespace_with_another_ones_sysfs_is_noticed(lab: Lab) -> Non
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     (port,) = [one for one in json.loads(ended.stdout)["netdevs"] if one["name"] == "enp1s0f0np0"]
     elsewhere = {"unknown": "sysfs shows another network namespace"}
-    assert (port["speed_mbps"], port["driver"], port["pci"]) == (elsewhere, elsewhere, elsewhere)
-    assert (port["mtu"], port["addresses"][0]["ip"]) == (9000, "10.77.0.1")
+    assert (port["driver"], port["pci"], port["qos"]) == (elsewhere, elsewhere, elsewhere)
+    assert (port["mtu"], port["speed_mbps"], port["addresses"][0]["ip"]) == (9000, 10000, "10.77.0.1")
