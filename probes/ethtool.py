@@ -27,9 +27,10 @@ FECS = {49: "Off", 50: "RS", 51: "BaseR", 74: "LLRS"}
 IOCTL_FECS = ((1 << 3, "RS"), (1 << 4, "BaseR"), (1 << 5, "LLRS"), (1 << 2, "Off"))
 LINK_FIELDS = ("speed_mbps", "duplex", "autoneg", "lanes")
 PAUSE_FIELDS = ("pause_rx", "pause_tx")
-UNSUPPORTED = "its driver does not tell (Operation not supported)"
-NO_LANES = "neither kernel nor driver tells"
-NO_FEC = "its driver names no active encoding (no link, or none in use)"
+UNSUPPORTED = unknown("its driver does not tell (Operation not supported)")
+NO_LANES = unknown("neither kernel nor driver tells")
+NO_FEC = unknown("its driver names no active encoding (no link, or none in use)")
+NOTHING = dict.fromkeys((*LINK_FIELDS, "fec", *PAUSE_FIELDS), UNSUPPORTED)
 
 Attributes = Mapping[int, bytes]
 Settings = dict[str, Any]
@@ -62,7 +63,7 @@ def read_settings(wanted: Mapping[int, str]) -> dict[int, Settings]:
 
 def complete(settings: Settings | None) -> Settings:
     """All facts of an interface: those it has, and for the rest that its driver does not tell."""
-    return {**dict.fromkeys((*LINK_FIELDS, "fec", *PAUSE_FIELDS), unknown(UNSUPPORTED)), **(settings or {})}
+    return {**NOTHING, **(settings or {})}
 
 
 def _dumped(number: int, command: int, parse: Callable[[Attributes], Settings]) -> tuple[dict[int, Settings], str]:
@@ -100,10 +101,10 @@ def _one_by_one(
 def link_settings(about: Attributes) -> Settings:
     """LINK_FIELDS of one LINKMODES_GET_REPLY; speed in Mbit/s."""
     return {
-        "speed_mbps": speed(u32(about[LINKMODES_SPEED])) if LINKMODES_SPEED in about else unknown(UNSUPPORTED),
-        "duplex": duplex(u8(about[LINKMODES_DUPLEX])) if LINKMODES_DUPLEX in about else unknown(UNSUPPORTED),
-        "autoneg": u8(about[LINKMODES_AUTONEG]) == 1 if LINKMODES_AUTONEG in about else unknown(UNSUPPORTED),
-        "lanes": u32(about[LINKMODES_LANES]) if LINKMODES_LANES in about else unknown(NO_LANES),
+        "speed_mbps": speed(u32(about[LINKMODES_SPEED])) if LINKMODES_SPEED in about else UNSUPPORTED,
+        "duplex": duplex(u8(about[LINKMODES_DUPLEX])) if LINKMODES_DUPLEX in about else UNSUPPORTED,
+        "autoneg": u8(about[LINKMODES_AUTONEG]) == 1 if LINKMODES_AUTONEG in about else UNSUPPORTED,
+        "lanes": u32(about[LINKMODES_LANES]) if LINKMODES_LANES in about else NO_LANES,
     }
 
 
@@ -122,7 +123,7 @@ def duplex(number: int) -> Any:
 def fec(about: Attributes) -> Settings:
     """`fec` of one FEC_GET_REPLY: the bit number of a link mode (linux/ethtool.h) as ethtool's word."""
     if FEC_ACTIVE not in about:
-        return {"fec": unknown(NO_FEC)}
+        return {"fec": NO_FEC}
     number = u32(about[FEC_ACTIVE])
     return {"fec": FECS.get(number, unknown(f"link mode {number} is no encoding known here"))}
 
@@ -130,8 +131,8 @@ def fec(about: Attributes) -> Settings:
 def pause(about: Attributes) -> Settings:
     """PAUSE_FIELDS of one PAUSE_GET_REPLY: whether global pause frames are obeyed and sent."""
     return {
-        "pause_rx": u8(about[PAUSE_RX]) == 1 if PAUSE_RX in about else unknown(UNSUPPORTED),
-        "pause_tx": u8(about[PAUSE_TX]) == 1 if PAUSE_TX in about else unknown(UNSUPPORTED),
+        "pause_rx": u8(about[PAUSE_RX]) == 1 if PAUSE_RX in about else UNSUPPORTED,
+        "pause_tx": u8(about[PAUSE_TX]) == 1 if PAUSE_TX in about else UNSUPPORTED,
     }
 
 
@@ -149,7 +150,7 @@ def old_link_settings(name: str) -> Settings:
 def old_fec(name: str) -> Settings:
     """`fec` as the ioctl tells it; raises OSError."""
     active = ethtool_ioctl.active_fec(name)
-    return {"fec": next((word for bit, word in IOCTL_FECS if active & bit), unknown(NO_FEC))}
+    return {"fec": next((word for bit, word in IOCTL_FECS if active & bit), NO_FEC)}
 
 
 def old_pause(name: str) -> Settings:

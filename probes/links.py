@@ -21,6 +21,9 @@ IFLA_VLAN_ID = IFLA_BOND_MODE = 1
 SKIP_STATS = struct.pack("=I", 1 << 3)
 
 LINK = struct.Struct("=BxHiII")
+NO_MAC = unknown("it has no hardware address")
+NO_PORT_NAME = unknown("the driver gives none")
+NOT_SAID = unknown("the kernel does not say")
 OPERSTATES = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "ipoib")
 BOND_MODES = (
@@ -57,12 +60,12 @@ def link(body: bytes) -> Link:
     fields = {
         "name": string(found[IFLA_IFNAME]),
         "ifindex": ifindex,
-        "mac": found[IFLA_ADDRESS].hex(":") if found.get(IFLA_ADDRESS) else unknown("it has no hardware address"),
+        "mac": found[IFLA_ADDRESS].hex(":") if found.get(IFLA_ADDRESS) else NO_MAC,
         "mtu": _number(found, IFLA_MTU),
-        "carrier": bool(u8(found[IFLA_CARRIER])) if found.get(IFLA_CARRIER) else unknown("the kernel does not say"),
+        "carrier": bool(u8(found[IFLA_CARRIER])) if found.get(IFLA_CARRIER) else NOT_SAID,
         "operstate": _operstate(u8(found[IFLA_OPERSTATE]) if found.get(IFLA_OPERSTATE) else 0),
         "carrier_changes": _number(found, IFLA_CARRIER_CHANGES),
-        "phys_port_name": string(found.get(IFLA_PHYS_PORT_NAME, b"")) or unknown("the driver gives none"),
+        "phys_port_name": string(found.get(IFLA_PHYS_PORT_NAME, b"")) or NO_PORT_NAME,
         "kind": kind,
         "altnames": _altnames(found),
         "vlan_id": u16(data[IFLA_VLAN_ID]) if kind == "vlan" and IFLA_VLAN_ID in data else None,
@@ -79,7 +82,7 @@ def link(body: bytes) -> Link:
 
 
 def _number(found: dict[int, bytes], kind: int) -> Any:
-    return u32(found[kind]) if kind in found else unknown("the kernel does not say")
+    return u32(found[kind]) if kind in found else NOT_SAID
 
 
 def _operstate(state: int) -> Any:

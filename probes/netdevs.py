@@ -27,8 +27,12 @@ AF_INET = 2
 ADDRESS = struct.Struct("=BBBBI")
 SCOPES = {0: "global", 200: "site", 253: "link", 254: "host", 255: "nowhere"}
 PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-VIRTUAL = "no device behind it (virtual)"
+VIRTUAL = unknown("no device behind it (virtual)")
+SOFTWARE = frozenset(
+    ("veth", "bridge", "bond", "team", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "vxlan", "dummy", "wireguard")
+)
 ASKED_LATER = ("speed_mbps", "duplex", "autoneg", "lanes", "fec", "persistence", "qos")
+NOT_YET = dict.fromkeys(ASKED_LATER, unknown(TIME_LIMIT))
 
 
 def read_netdevs(root: str = "", found: list[dict[str, Any]] | None = None) -> Any:
@@ -55,15 +59,17 @@ def assemble(
 ) -> list[dict[str, Any]]:
     """Links with names instead of indexes, addresses, effective settings (`everywhere`: those of `all`), device."""
     names = {link.fields["ifindex"]: link.fields["name"] for link in links}
-    of = {index: [one for at, one in addresses if at == index] for index in {at for at, _one in addresses}}
+    held: dict[int, list[dict[str, Any]]] = {}
+    for index, one in addresses:
+        held.setdefault(index, []).append(one)
     return [
         {
             **link.fields,
             "master": names.get(link.master, f"index {link.master}") if link.master else None,
             "lower": _lower(link, names),
-            "addresses": of.get(link.fields["ifindex"], []),
+            "addresses": held.get(link.fields["ifindex"], []),
             **sysctls.effective(link.own_sysctls, everywhere),
-            **dict.fromkeys(ASKED_LATER, unknown(TIME_LIMIT)),
+            **NOT_YET,
             **device(link, root),
         }
         for link in links
@@ -99,7 +105,12 @@ def is_leased(body: bytes) -> bool:
 
 
 def device(link: Link, root: str) -> dict[str, Any]:
-    """Driver and PCI address from sysfs; from the kernel's own message where sysfs speaks of another interface."""
+    """Driver and PCI address from sysfs; from the kernel's own message where sysfs speaks of another interface.
+
+    Of what is software by its kind, sysfs need not be asked: a container host has hundreds of these.
+    """
+    if link.fields["kind"] in SOFTWARE:
+        return {"driver": VIRTUAL, "pci": VIRTUAL}
     folder = sysfs_folder(link.fields, root)
     if folder:
         return {"driver": _driver(f"{folder}/device"), "pci": pci_of(f"{folder}/device")}
@@ -120,14 +131,14 @@ def sysfs_folder(interface: Mapping[str, Any], root: str) -> str:
 
 def _driver(base: str) -> Any:
     if not exists(base):
-        return unknown(VIRTUAL)
+        return VIRTUAL
     return attempt(lambda: linked_name(f"{base}/driver"))
 
 
 def pci_of(base: str) -> Any:
     """The PCI address a sysfs `device` link leads to (the last one on the way), or why there is none."""
     if not exists(base):
-        return unknown(VIRTUAL)
+        return VIRTUAL
     for part in reversed(os.path.realpath(base).split("/")):
         if PCI_ADDRESS.fullmatch(part):
             return part
@@ -143,7 +154,7 @@ def complete(interface: dict[str, Any], settings: dict[str, Any] | None, root: s
     """Put in what ethtool said (`settings`, None for nothing), and the QoS of an interface that has a device."""
     said = ethtool.complete(settings)
     pause = {name: said.pop(name) for name in ethtool.PAUSE_FIELDS}
-    folder = sysfs_folder(interface, root) if has_device(interface) or settings is None else ""
+    folder = sysfs_folder(interface, root) if settings is None or has_device(interface) else ""
     if settings is None and folder:
         by_file = _speed(folder)
         said["speed_mbps"] = said["speed_mbps"] if is_unknown(by_file) else by_file

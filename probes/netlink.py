@@ -117,15 +117,15 @@ def messages(packet: bytes) -> Iterator[Message]:
 
 def attributes(body: bytes, offset: int = 0) -> list[tuple[int, bytes]]:
     """The attributes of a message from `offset` on, in order; raises ValueError where a length is wrong."""
-    found = []
-    while offset < len(body):
-        if len(body) - offset < ATTRIBUTE.size:
+    found, end, unpack = [], len(body), ATTRIBUTE.unpack_from
+    while offset < end:
+        if end - offset < 4:
             raise ValueError("an attribute without a whole header")
-        length, kind = ATTRIBUTE.unpack_from(body, offset)
-        if length < ATTRIBUTE.size or offset + length > len(body):
-            raise ValueError(f"an attribute of length {length} in {len(body) - offset} bytes")
-        found.append((kind & NLA_TYPE_MASK, body[offset + ATTRIBUTE.size : offset + length]))
-        offset += _aligned(length)
+        length, kind = unpack(body, offset)
+        if length < 4 or offset + length > end:
+            raise ValueError(f"an attribute of length {length} in {end - offset} bytes")
+        found.append((kind & NLA_TYPE_MASK, body[offset + 4 : offset + length]))
+        offset += (length + 3) & ~3
     return found
 
 

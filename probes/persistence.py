@@ -89,7 +89,7 @@ def _source(root: str, path: str) -> Source | None:
 def source(path: str, text: str) -> Source:
     """A file without its comments, and its words; those of its name count too, and a MAC in lower case as well."""
     text = COMMENT.sub("", text)
-    found = {word.rstrip(":") for word in WORD.findall(text)}
+    found = {word.rstrip(":") for word in WORD.findall(text)} - {""}
     return Source(path, text, frozenset({*found, *(word.lower() for word in found if ":" in word), *_own_words(path)}))
 
 

@@ -161,6 +161,13 @@ def test_a_virtual_interface_has_no_device_and_no_qos(tmp_path: Path, monkeypatc
     assert found["driver"] == found["pci"] == found["qos"] == VIRTUAL
 
 
+@pytest.mark.parametrize("name", sorted(netdevs.SOFTWARE))
+def test_what_is_software_by_its_kind_is_not_looked_up(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(netdevs, "sysfs_folder", lambda *_words: pytest.fail("sysfs was asked"))
+    (found,) = assembled([port(attributes=[kind(name.encode())])]).values()
+    assert (found["driver"], found["pci"]) == (VIRTUAL, VIRTUAL)
+
+
 def test_the_last_pci_address_on_the_way_is_the_device(tmp_path: Path) -> None:
     (tmp_path / "devices/pci0000:00/0000:00:03.0/virtio2").mkdir(parents=True)
     (tmp_path / "devices/platform/soc").mkdir(parents=True)
