@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from . import ethtool, persistence, sysctls
+from . import ethtool, network_files, persistence, sysctls
 from .deadline import TIME_LIMIT
 from .facts import attempt, exists, is_unknown, linked_name, load, read_int, unknown
 from .links import Link, read_links
@@ -46,7 +46,7 @@ def read_netdevs(root: str = "", found: list[dict[str, Any]] | None = None) -> A
     netdevs = [] if found is None else found
     netdevs += assemble(links, [address(body) for body in bodies], sysctls.read_all(root), root)
     settings = ethtool.read_settings({one["ifindex"]: one["name"] for one in netdevs if has_device(one)})
-    sources = persistence.read_sources(root)
+    sources = network_files.read_sources(root)
     leased = {address(body)[0] for body in bodies if is_leased(body)}
     for one in netdevs:
         complete(one, settings.get(one["ifindex"]), root)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.model.fabric import Netdev
-from fabricdoc.probes import dcb, ethtool, links, netdevs, persistence
+from fabricdoc.probes import dcb, ethtool, links, netdevs, network_files
 from fabricdoc.probes.facts import is_unknown
 from tests.netlink_messages import Attributes, address_body, inet_conf, link_body, nest, words
 from tests.sysfs import link, write
@@ -204,6 +204,6 @@ def test_drivers_that_hang_leave_the_names_and_addresses(monkeypatch: pytest.Mon
 def test_only_what_has_a_device_is_asked_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[int, str]] = []
     monkeypatch.setattr(ethtool, "read_settings", lambda wanted: asked.append(wanted) or {})
-    monkeypatch.setattr(persistence, "read_sources", lambda _root: [])
+    monkeypatch.setattr(network_files, "read_sources", lambda _root: [])
     netdevs.read_netdevs()
     assert "lo" not in asked[0].values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,53 @@ def test_an_interface_is_asked_for_its_name_once(monkeypatch: pytest.MonkeyPatch
     assert (names[LO], names[2_000_000_000], names[-1]) == ("lo", "", "")
     monkeypatch.setattr(netlink.socket, "if_indextoname", lambda _index: pytest.fail("asked again"))
     assert (names[LO], names[2_000_000_000]) == ("lo", "")
+
+
+class Wire:
+    """A netlink socket that answers with these packets and remembers what was sent."""
+
+    sent: ClassVar[list[tuple[int, bytes]]] = []
+
+    def __init__(self, _family: int, _type: int, protocol: int) -> None:
+        self.protocol = protocol
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def settimeout(self, seconds: float) -> None:
+        assert 0 < seconds <= 5
+
+    def bind(self, address: tuple[int, int]) -> None:
+        assert address == (0, 0)
+
+    def send(self, data: bytes) -> None:
+        self.sent.append((self.protocol, data))
+
+    def recvmsg(self, size: int) -> tuple[bytes, list[object], int, object]:
+        flags = socket.MSG_TRUNC if self.protocol == 99 else 0
+        return message(netlink.NLMSG_ERROR, struct.pack("=i", 0))[:size], [], flags, None
+
+
+@pytest.fixture
+def wire(monkeypatch: pytest.MonkeyPatch) -> type[Wire]:
+    Wire.sent.clear()
+    monkeypatch.setattr(netlink.socket, "socket", Wire)
+    return Wire
+
+
+def test_requests_only_read(wire: type[Wire]) -> None:
+    assert netlink.dump(netlink.RTM_GETRULE, b"body") == []
+    assert netlink.ask(netlink.RTM_GETDCB, b"more", netlink.NETLINK_GENERIC) == []
+    asked = [(protocol, struct.unpack_from("=IHHII", data), data[16:]) for protocol, data in wire.sent]
+    assert asked == [(0, (20, 34, 0x301, 1, 0), b"body"), (16, (20, 78, 0x5, 1, 0), b"more")]
+
+
+def test_an_answer_larger_than_the_buffer_is_refused_not_cut(wire: type[Wire]) -> None:
+    with pytest.raises(OSError, match="larger than the buffer"):
+        netlink.ask(netlink.RTM_GETDCB, b"", 99)
 
 
 def test_this_kernel_answers_a_dump() -> None:

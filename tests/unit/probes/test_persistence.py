@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.probes import persistence
+from fabricdoc.probes import network_files, persistence
 from tests.sysfs import write
 
 pytestmark = pytest.mark.unit
@@ -48,7 +48,7 @@ def port(*ips: str, **changed: Any) -> dict[str, Any]:
 
 
 def found(root: Path, interface: dict[str, Any] | None = None, leased: bool = False) -> Any:
-    return persistence.persistence(interface or port(), leased, persistence.read_sources(str(root)))
+    return persistence.persistence(interface or port(), leased, network_files.read_sources(str(root)))
 
 
 def test_netplan_holds_the_address(tmp_path: Path) -> None:
@@ -165,27 +165,27 @@ def test_a_locked_file_that_netplan_named_after_the_interface_is_told(
 def test_a_folder_that_may_not_be_listed_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "etc/NetworkManager/system-connections"
     folder.mkdir(parents=True)
-    listing = persistence.names
+    listing = network_files.names
 
     def names(path: str) -> list[str]:
         if path == str(folder):
             raise PermissionError(13, "Permission denied", path)
         return listing(path)
 
-    monkeypatch.setattr(persistence, "names", names)
+    monkeypatch.setattr(network_files, "names", names)
     assert "system-connections" in found(tmp_path)["unknown"]
 
 
 def locked(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
     """These files answer as root's do to another user (tests may run as root, whom no mode keeps out)."""
-    loading = persistence.load
+    loading = network_files.load
 
     def load(path: str) -> str:
         if Path(path) in paths:
             raise PermissionError(13, "Permission denied", path)
         return loading(path)
 
-    monkeypatch.setattr(persistence, "load", load)
+    monkeypatch.setattr(network_files, "load", load)
 
 
 def test_a_lease_that_no_file_names_is_no_loss(tmp_path: Path) -> None:
@@ -209,19 +209,34 @@ def test_an_alternative_name_counts(tmp_path: Path) -> None:
     assert found(tmp_path, port(altnames=["spark-left"])) == "/etc/netplan/40-cx7.yaml holds 192.168.100.1"
 
 
-def test_a_folder_full_of_files_is_bounded(tmp_path: Path) -> None:
-    write(tmp_path, {f"etc/network/interfaces.d/{number:03}": "auto x" for number in range(100)})
-    assert len(persistence.read_sources(str(tmp_path))) == persistence.MAX_FILES
+def test_the_stanza_of_the_interface_counts_not_its_neighbours(tmp_path: Path) -> None:
+    write(tmp_path, {"etc/netplan/50-cloud-init.yaml": "enp7s7:\n  dhcp4: true\nenp1s0f0np0:\n  mtu: 9000"})
+    assert found(tmp_path) == "/etc/netplan/50-cloud-init.yaml names it, without its address"
+    write(tmp_path, {"etc/netplan/60.yaml": "enp7s7:\n  addresses: [192.168.100.1/24]\nenp1s0f0np0: {dhcp4: true}"})
+    assert found(tmp_path) == "/etc/netplan/60.yaml asks for a lease (DHCP)"
+
+
+def test_an_interface_with_ipv6_alone_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"etc/netplan/40-cx7.yaml": NETPLAN})
+    addresses = [{"ip": "fd00::1", "prefix": 64, "family": "ipv6", "scope": "global"}]
+    assert found(tmp_path, port(addresses=addresses)) == "/etc/netplan/40-cx7.yaml names it"
+
+
+def test_a_poor_answer_yields_to_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"etc/netplan/40-cx7.yaml": NETPLAN, "etc/network/interfaces": "allow-hotplug enp1s0f0np0"})
+    locked(monkeypatch, tmp_path / "etc/netplan/40-cx7.yaml")
+    assert found(tmp_path) == {"unknown": "/etc/netplan/40-cx7.yaml: Permission denied"}
+
+
+def test_many_files_that_may_not_be_read_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [tmp_path / f"etc/netplan/{number}.yaml" for number in range(5)]
+    write(tmp_path, {str(file.relative_to(tmp_path)): "" for file in files})
+    locked(monkeypatch, *files)
+    assert found(tmp_path)["unknown"].endswith("/etc/netplan/2.yaml: Permission denied; and 2 more")
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_searched(text: str) -> None:
-    source = persistence.source("/etc/systemd/network/x.network", f"[Match]\nName={text}")
+    source = network_files.source("/etc/systemd/network/x.network", f"[Match]\nName={text}")
     answer = persistence.persistence(port(driver={"unknown": "x"}, mac={"unknown": "x"}), False, [source])
     assert answer in (NOT_FOUND, f"{source.path} names it, without its address")
-
-
-@given(st.binary(max_size=300))
-def test_any_file_is_clean_text(data: bytes) -> None:
-    source = persistence.source("/etc/network/interfaces", data.decode("utf-8", "replace"))
-    assert all(word.encode("utf-8") for word in source.words)
