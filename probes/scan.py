@@ -7,7 +7,8 @@ counters a second time at the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import container, counters, gpus, hcas, host, neighbours, netdevs, pcie, routes, rules, verbs
@@ -30,7 +31,8 @@ def main(wire: Wire) -> int:
         wire.write({"event": "error", "message": "the scan probe only knows the request scan"})
         return 2
     watch_s = _seconds(request.get("watch_s"), 0.0)
-    report = scan(_seconds(request.get("deadline_s"), DEADLINE_S), watch_s=watch_s, request=request)
+    seconds = _seconds(request.get("deadline_s"), DEADLINE_S)
+    report = scan(seconds, watch_s=watch_s, request=request, pause=wire.read)
     wire.write({"event": "result", "report": report})
     return 0
 
@@ -43,13 +45,19 @@ def _seconds(wanted: Any, otherwise: float) -> float:
 
 
 def scan(
-    deadline_s: float, root: str = "", watch_s: float = 0.0, request: Mapping[str, Any] | None = None
+    deadline_s: float,
+    root: str = "",
+    watch_s: float = 0.0,
+    request: Mapping[str, Any] | None = None,
+    pause: Callable[[float], object] | None = None,
 ) -> dict[str, Any]:
     """Read this node within `deadline_s` seconds, and counters twice, `watch_s` apart, in as much more time.
 
     `root` is put before every path but the network's. Of `request` count "cuda" (false: CUDA is not asked), "hash"
     (true: NCCL's files are hashed) and "kernel_signatures" ([{"id", "pattern"}] looked for in the kernel's log).
+    `pause` waits so many seconds, or until nobody listens any more: then a watch ends early.
     """
+    begun = time.monotonic()
     request = request or {}
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
     counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s)
@@ -78,9 +86,17 @@ def scan(
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
     if "kind" not in found["container"]:
         found["container"] = {"kind": found["container"], "evidence": ""}
-    said, reason = counter_child.answer(deadline, "counters", watch_s)
+    said, reason = counter_child.answer(deadline, "counters", _more_time(begun + watch_s, watch_s, pause))
     found |= {"counters": counters.from_said(said, reason), "watched_s": said.get("watched_s", 0.0)}
     return {**found, "host": host_facts, "timings_ms": deadline.timings_ms}
+
+
+def _more_time(end: float, watch_s: float, pause: Callable[[float], object] | None) -> float:
+    """Wait until a watch is over, and say how much longer than the scan its child may take: 0 when nobody listens."""
+    if watch_s and pause is not None:
+        pause(max(0.0, end - time.monotonic()))
+        return watch_s if time.monotonic() >= end else 0.0
+    return watch_s
 
 
 class Question:
