@@ -34,7 +34,8 @@ def missing_provider(node: Node) -> Iterator[Finding]:
     if isinstance(have, Unknown) or isinstance(node.host.libibverbs, Unknown):
         return
     known: dict[str, str] = checks_data("libraries")["providers"]
-    needed = {one.hca.driver: one.hca.name for one in roce_ports(node) if isinstance(one.hca.driver, str)}
+    ports = reversed(roce_ports(node))
+    needed = {one.hca.driver: one.hca.name for one in ports if isinstance(one.hca.driver, str)}
     for driver, hca in needed.items():
         wanted = known.get(driver)
         if wanted and not any(PurePosixPath(one).name.startswith(wanted) for one in have):
@@ -43,8 +44,8 @@ def missing_provider(node: Node) -> Iterator[Finding]:
                 severity="error",
                 subject=f"{node.name}/{hca}",
                 evidence=seen(node, f"{hca} driver {driver} needs {wanted}", f"providers: {', '.join(have) or 'none'}"),
-                cause=f"libibverbs is there, but not its library for {driver}: it shows no device, so NCCL finds none "
-                "and runs over TCP without a warning.",
+                cause=f"The library libibverbs is there, but not its part for {driver}: it shows no device, so NCCL "
+                "finds none and runs over TCP without a warning.",
                 fix=(f"on {node.name}, and in the server's image:", "sudo apt-get install ibverbs-providers"),
             )
 
@@ -142,7 +143,7 @@ def no_libnccl(node: Node) -> Iterator[Finding]:
         severity="warning",
         subject=node.name,
         evidence=seen(node, f"torch {torch}", "libnccl.so.2: not on the loader's way, not among python's packages"),
-        cause="torch can be imported here, but no NCCL is found: it is a build for the CPU, or one whose NCCL was "
+        cause="A torch can be imported here, but no NCCL is found: it is a build for the CPU, or one whose NCCL was "
         "linked in. Ranks started with it may not be able to use the backend 'nccl'.",
         fix=(f'on {node.name}: python3 -c "import torch; print(torch.cuda.nccl.version())"',),
         confidence="possible",

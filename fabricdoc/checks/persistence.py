@@ -55,7 +55,5 @@ def _is_lost(one: RocePort) -> bool:
 
 
 def _addresses(one: RocePort) -> str:
-    found = [
-        f"{x.ip}/{x.prefix}" for x in one.netdev.addresses if x.family == "ipv4" and not x.ip.startswith("169.254.")
-    ]
-    return ", ".join(found)
+    ipv4 = (address for address in one.netdev.addresses if address.family == "ipv4")
+    return ", ".join(f"{address.ip}/{address.prefix}" for address in ipv4 if not address.ip.startswith("169.254."))

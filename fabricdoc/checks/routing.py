@@ -29,26 +29,24 @@ def _routes(node: Node) -> tuple[Route, ...]:
 
 def _others(node: Node, ports: tuple[RocePort, ...]) -> Iterator[Netdev]:
     """Interfaces with a carrier that lead out of the node, and are neither fabric ports nor made of them."""
-    names = {one.netdev.name for one in ports} | {one.netdev.master for one in ports}
+    names = {one.netdev.name for one in ports} | {one.netdev.master for one in ports if one.netdev.master}
     for netdev in netdevs_of(node):
-        if (
-            netdev.carrier is True
-            and leads_out(node, netdev)
-            and netdev.name not in names
-            and netdev.lower not in names
-        ):
+        if netdev.carrier is True and not names & {netdev.name, netdev.lower} and leads_out(node, netdev):
             yield netdev
 
 
 def overlaps(node: Node) -> Iterator[Finding]:
-    """A fabric network that overlaps with the network of another interface: packets may leave by the wrong one."""
+    """A fabric network that holds the network of another interface: packets to peers may leave by that one.
+
+    A wider network elsewhere (10.0.0.0/8 for management) is no fault: the kernel takes the longest prefix.
+    """
     ports = roce_ports(node)
     others = [(netdev, ipaddress.ip_network(net)) for netdev in _others(node, ports) for net, _ip in networks(netdev)]
     for one in ports if others else ():
         for net, address in networks(one.netdev):
             mine = ipaddress.ip_network(net)
             for netdev, other in others:
-                if mine.overlaps(other) and not mine.is_link_local:
+                if mine.overlaps(other) and other.prefixlen >= mine.prefixlen and not mine.is_link_local:
                     yield _overlap(node, one, f"{address.ip}/{address.prefix}", netdev, str(other))
 
 
