@@ -97,7 +97,9 @@ def _counts(node: Node, signature: Signature, event: KernelEvent) -> bool:
 
 
 def _names(node: Node) -> set[str]:
-    """PCI addresses of HCAs and of the bridges above them, and the names of their ports."""
+    """PCI addresses of HCAs and of the bridges above them, without a domain of 0000 too, and their ports' names."""
     hcas = {hca.pci for hca in hcas_of(node) if isinstance(hca.pci, str)}
     above = {bridge for one in functions_of(node) if one.address in hcas for bridge in one.upstream}
-    return hcas | above | {one.netdev.name for one in roce_ports(node)}
+    addresses = hcas | above
+    short = {one.removeprefix("0000:") for one in addresses}
+    return addresses | short | {one.netdev.name for one in roce_ports(node)}
