@@ -5,7 +5,8 @@ Text is bounded, so that a thousand odd nodes make a finding a person can read. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -67,6 +68,16 @@ def node_of(key: Key) -> str:
     return key.node if isinstance(key, Place) else key
 
 
+def node_lines(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Commands under one heading per node, so that a line alone can be pasted; of many nodes the first ones only."""
+    by_node: dict[str, list[str]] = defaultdict(list)
+    for node, lines in pairs:
+        by_node[node] += lines
+    names = list(by_node)
+    shown = [line for name in names[:SHOWN] for line in (f"on {name}:", *dict.fromkeys(by_node[name]))]
+    return [*shown, *([f"the same on {named(names[SHOWN:], SHOWN)}"] if names[SHOWN:] else [])]
+
+
 def _odd_evidence(told: Told, found: Split[Any, Any]) -> list[Evidence]:
     told_usual: dict[Any, Odd[Any, Any]] = {}
     for one in found.odd:
@@ -109,6 +120,9 @@ def _where(key: Key) -> str:
 
 
 def _lines(told: Told, odd: Sequence[Odd[Any, Any]]) -> list[str]:
-    lines = [line for one in odd[:SHOWN] for line in told.one(one)]
+    by_node: dict[str, list[str]] = defaultdict(list)
+    for one in odd[:SHOWN]:
+        by_node[node_of(one.key)] += told.one(one)
+    lines = [line for own in by_node.values() for line in dict.fromkeys(own)]
     rest = odd[SHOWN:]
-    return [*dict.fromkeys(lines), *([f"the same on {named([one.key for one in rest], SHOWN)}"] if rest else [])]
+    return [*lines, *([f"the same on {named([one.key for one in rest], SHOWN)}"] if rest else [])]

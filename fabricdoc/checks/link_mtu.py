@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from fabricdoc.checks.differences import SHOWN, named
+from fabricdoc.checks.differences import SHOWN, node_lines
 from fabricdoc.checks.segments import Attached, PortKey, Segment
 from fabricdoc.model.documents import Fact
 from fabricdoc.model.findings import Evidence, Finding
@@ -76,13 +75,13 @@ def _lowest_active(members: Sequence[Attached]) -> list[PortKey]:
 
 
 def raise_lines(smaller: Iterable[PortKey], mtu: int) -> list[str]:
-    """The lines that raise the MTU, under one heading per node: a line alone can be pasted."""
-    by_node: dict[str, list[str]] = defaultdict(list)
-    for node, netdev in smaller:
-        by_node[node].append(shlex.join(["sudo", "ip", "link", "set", "dev", netdev, "mtu", str(mtu)]))
-    names = sorted(by_node)
-    lines = [line for name in names[:SHOWN] for line in (f"on {name}:", *by_node[name])]
-    return [*lines, *([f"the same on {named(names[SHOWN:], SHOWN)}"] if names[SHOWN:] else [])]
+    """The commands that raise the MTU, under one heading per node."""
+    ordered = sorted(smaller, key=lambda key: key[0])
+    return node_lines((node, [_mtu_line(netdev, mtu)]) for node, netdev in ordered)
+
+
+def _mtu_line(netdev: str, mtu: int) -> str:
+    return shlex.join(["sudo", "ip", "link", "set", "dev", netdev, "mtu", str(mtu)])
 
 
 def permanent_line(mtu: int) -> str:

@@ -110,7 +110,7 @@ def one_sided_gid(cable: Segment, taken: Taken) -> Iterator[Finding]:
     theirs = ((network, one) for one in peer.ports for network, _address in networks(one.netdev))
     missing = [both for both in theirs if both[0] not in own]
     if any(has_routable_gid(one) for one in peer.ports):
-        for number, one in enumerate(max(first, second, key=len)):
+        for number, one in enumerate(first if len(first) > len(second) else second):
             network, other = missing[number] if number < len(missing) else ("", peer.ports[0])
             yield _gid_finding(one, other, taken.free(network) if network else None)
 

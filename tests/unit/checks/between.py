@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fabricdoc.checks import load_catalogue
-from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node
+from fabricdoc.checks.ports import netdevs_of
+from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Qos
 from fabricdoc.model.findings import Finding
 from tests.fabrics import hca, netdev, node
+from tests.fabrics.altering import changed
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -64,3 +66,12 @@ def ids(findings: Iterable[Finding]) -> list[tuple[str, str, str]]:
         assert one.fix, one.id
         assert len(one.evidence) <= 16, one.id
     return [(one.id, one.severity, one.subject) for one in found]
+
+
+def with_qos(fabric: Fabric, node: str = "*", **facts: Any) -> Fabric:
+    """The fabric with these QoS facts on every interface of a node ("*": of all) whose QoS was read."""
+    for one in fabric.nodes:
+        for port in netdevs_of(one):
+            if node in ("*", one.name) and isinstance(port.qos, Qos):
+                fabric = changed(fabric, one.name, "qos", port.name, **facts)
+    return fabric
