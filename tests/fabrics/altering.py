@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
+from fabricdoc.fabric.report import what_follows
 from fabricdoc.model.documents import Frozen, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 
@@ -19,7 +20,10 @@ KEYS = {"hca": "name", "netdev": "name", "pcie": "address", "gpu": "index", "cou
 
 
 def changed(fabric: Fabric, node: str, part: Part, of: str | int = "*", **facts: Any) -> Fabric:
-    """The fabric with `facts` of one part of `node` ("*": of every node) set; what follows from them is left as it was.
+    """The fabric with `facts` of one part of `node` ("*": of every node) set, and what follows from them on the node.
+
+    Cages, NCCL's GIDs and paths to GPUs are told anew, as a scan would, unless `facts` has them; links, findings and
+    other facts stay (an interface's MTU does not change its HCA's active_mtu, an address not the GID table).
 
     `of` names the part: an HCA (also for its port 1), a netdev (also for its qos), a PCI address, a GPU's index, or
     SUBJECT:SOURCE of counters ("rocep1s0f0/1:hw"); "*" is all of them. Lists are replaced whole. KeyError if
@@ -32,8 +36,13 @@ def changed(fabric: Fabric, node: str, part: Part, of: str | int = "*", **facts:
     found = [one for one in fabric.nodes if node in ("*", one.name)]
     if not found:
         raise KeyError(node)
-    nodes = (_node(one, part, of, facts) if one in found else one for one in fabric.nodes)
+    nodes = (followed(_node(one, part, of, facts), facts) if one in found else one for one in fabric.nodes)
     return fabric.model_copy(update={"nodes": tuple(nodes)})
+
+
+def followed(node: Node, facts: Mapping[str, Any]) -> Node:
+    """The node with what follows from its facts, as read_report fills it in; what `facts` gives stays as given."""
+    return node.model_copy(update={name: value for name, value in what_follows(node).items() if name not in facts})
 
 
 def without(fabric: Fabric, *nodes: str) -> Fabric:

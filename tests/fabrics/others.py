@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Container, Fabric, Hca, Host, Netdev, Node, Route
+from fabricdoc.model.fabric import Container, Fabric, GidChoice, Hca, Host, Netdev, Node, Route
 from tests.fabrics.parts import loopback, plain_netdev
 from tests.fabrics.spark import spark_one_cable
 
@@ -11,6 +11,7 @@ ELSEWHERE = Unknown(unknown="its interface is in another network namespace")
 NO_NVML = Unknown(unknown="libnvidia-ml.so.1 can't be loaded")
 NO_VERBS = Unknown(unknown="libibverbs.so.1 can't be loaded: cannot open shared object file")
 LINKS_NOT_ASKED = Unknown(unknown="not asked")
+ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
 GIB = 1 << 30
 
 
@@ -32,7 +33,10 @@ def container_node(*, host_network: bool = False, device_files: bool = False) ->
         ),
         "counters": (),
         "cages": (),
-        "nccl_gids": (),
+        "nccl_gids": tuple(
+            GidChoice(hca=choice.hca, port=1, index=0, gid=ZERO, why="no IPv4: index 0 stays, an empty slot")
+            for choice in outside.nccl_gids
+        ),
     }
     devices = outside.host.infiniband_devices if device_files else ()
     inside = outside.host.model_copy(
