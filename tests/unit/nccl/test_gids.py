@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import ipaddress
 import os
 import subprocess
@@ -291,6 +292,20 @@ def test_the_choice_is_the_oracles(rows: list[tuple[str, str]], family: str, ver
     choice = choose_gid(port(filled, slots=len(rows)), family=family, roce_version=version, address_range=cidr)
     assert isinstance(choice, GidChoice)
     assert choice.index == oracle(rows, family, version, cidr)
+
+
+GOLD = TREE / "tests" / "fixtures" / "nccl_rules" / "gids.csv"
+
+
+@pytest.mark.parametrize("row", list(csv.DictReader(GOLD.read_text().splitlines())))
+def test_the_choice_is_what_nccls_code_answers(row: dict[str, str]) -> None:
+    slots = [text.split("/v") for text in row["table"].split(" ")]
+    kinds = {"1": V1, "2": V2}
+    filled = table(*((at, text, kinds[version]) for at, (text, version) in enumerate(slots) if text != "::"))
+    wanted = {"family": row["family"], "roce_version": int(row["version"]), "address_range": row["range"] or None}
+    choice = choose_gid(port(filled, slots=len(slots)), **wanted)  # type: ignore[arg-type]
+    assert isinstance(choice, GidChoice)
+    assert choice.index == int(row["index"])
 
 
 @given(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from fabricdoc.model.fabric import Hca, Port
 from fabricdoc.nccl.selectors import Selection, expand, parse_selector
 from tests.fabrics.altering import changed
 from tests.fabrics.spark import spark_one_cable, spark_straight
+from tests.unit.house.house import TREE
 
 pytestmark = pytest.mark.unit
 
@@ -210,6 +213,15 @@ def oracle(value: str, name: str) -> bool:
 def test_the_selection_is_the_oracles(prefix: str, pieces: list[str]) -> None:
     value = prefix + ",".join(pieces)
     assert taken(value, *NAMES) == [name for name in NAMES if oracle(value, name)]
+
+
+GOLD = TREE / "tests" / "fixtures" / "nccl_rules" / "selectors.csv"
+
+
+@pytest.mark.parametrize("row", list(csv.DictReader(GOLD.read_text().splitlines())))
+def test_the_selection_is_what_nccls_code_answers(row: dict[str, str]) -> None:
+    both = [device(name, port(1), port(2)) for name in (*NAMES[:3], *NAMES[4:], "^mlx5_0", "=mlx5_0")]
+    assert " ".join(f"{name}:{number}" for name, number in expand(row["value"], both).ports) == row["taken"]
 
 
 @given(st.text(max_size=80))
