@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import subprocess
 import time
 from pathlib import Path
 
 from fabricdoc.transport import NodeSpec
+from fabricdoc.transport.nodes import DEFAULT_PYTHON
 from tests.labs.seed import Machine
 
 SCRIPT_LIMIT_S = 60
@@ -35,8 +38,15 @@ class Guest:
         assert done.returncode == 0, f"{self.name}: {script}\nended with {done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def run_python_through(self, script: str) -> None:
+        """Until `restore`, the node's python is this shell script, which ends in `exec ... python3 "$@"`."""
+        path = f"/lab/python-{hashlib.sha256(script.encode()).hexdigest()[:8]}"
+        self.do(f"cat > {path} <<'END'\n#!/bin/sh\n{script}\nEND\nchmod +x {path}\n")
+        self.spec = dataclasses.replace(self.spec, python=path)
+
     def restore(self) -> None:
-        """The healthy state, and this machine's time."""
+        """The healthy state, the ordinary python, and this machine's time."""
+        self.spec = dataclasses.replace(self.spec, python=DEFAULT_PYTHON, env={})
         self.ask(f"/lab/healthy @{time.time():.2f}\n")
         self.changed = False
 

@@ -101,7 +101,7 @@ def _build_beside(final: Path, build: Callable[[Path], None]) -> None:
 def build_image(folder: Path) -> None:
     """Write FILES into `folder`; needs network, mmdebstrap, mksquashfs and root or user namespaces. About a minute."""
     tree = folder / "root.tar"
-    _run(mmdebstrap_words(folder, tree), folder)
+    _run([*own_mounts(), *mmdebstrap_words(folder, tree)], folder)
     squash = ["mksquashfs", "-", str(folder / "root.sqfs"), "-tar", "-quiet", "-no-progress"]
     with tree.open("rb") as packed:
         _run([*squash, "-comp", "zstd", "-Xcompression-level", "3"], folder, packed)
@@ -126,6 +126,14 @@ def mmdebstrap_words(folder: Path, tree: Path) -> list[str]:
     ]
     words += [f"--customize-hook={hook}" for hook in hooks]
     return [*words, SUITE, str(tree), *mirror()]
+
+
+def own_mounts() -> list[str]:
+    """Words in front that keep root's mounts out of everybody else's sight, where the kernel lets us."""
+    words = ["unshare", "--mount"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return []
+    return [] if subprocess.run([*words, "true"], capture_output=True, timeout=20, check=False).returncode else words
 
 
 def mirror() -> list[str]:

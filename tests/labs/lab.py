@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fabricdoc.fabric import map_cables, scan
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.transport import NodeSpec
 from tests.labs.guest import Guest
 from tests.labs.image import image
 from tests.labs.panel import Panel, cable
@@ -44,12 +45,15 @@ class RoceLab:
         return self.alpha, self.beta
 
     def scan(self) -> Fabric:
-        """What `fabricdoc scan` sees, over ssh."""
-        return scan([one.spec for one in self.guests], deadline_s=SCAN_LIMIT_S)
+        """What `fabricdoc scan` sees on both nodes, over ssh."""
+        return scan(self._specs(), deadline_s=SCAN_LIMIT_S)
 
     def cables(self, fabric: Fabric | None = None) -> Fabric:
-        """What `fabricdoc cables` proves, by beacons."""
-        return map_cables([one.spec for one in self.guests], fabric or self.scan())
+        """What `fabricdoc cables` proves by beacons; `fabric` is a scan made already."""
+        return map_cables(self._specs(), fabric or self.scan())
+
+    def _specs(self) -> list[NodeSpec]:
+        return [one.spec for one in self.guests]
 
     def pull(self, name: str, port: str) -> None:
         """Pull the cable at a guest's end of it."""

@@ -31,7 +31,7 @@ class Monitor:
         self._lines.readline()
         self.command("qmp_capabilities")
 
-    def command(self, name: str, **arguments: Any) -> Any:
+    def command(self, name: str, /, **arguments: Any) -> Any:
         """What the command returned; events in between are passed over. Raises RuntimeError for a refusal."""
         message = {"execute": name, **({"arguments": arguments} if arguments else {})}
         self._socket.sendall(json.dumps(message).encode())

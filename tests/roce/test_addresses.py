@@ -1,0 +1,99 @@
+"""Addresses, MTU and routes changed in the guests: what the scan finds, on which node and port."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.model.documents import Unknown
+from tests.labs.lab import RoceLab
+from tests.labs.seed import ALPHA, BETA, HCAS, PORTS
+from tests.roce.seeing import found, hcas, ids, ipv4, netdev, node, proven, told
+
+pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
+
+F0, F1 = PORTS
+
+
+def test_ends_of_one_rail_with_different_mtu(lab: RoceLab) -> None:
+    lab.beta.do(f"ip link set dev {F1} mtu 1500")
+    fabric = lab.scan()
+    assert told(fabric) == [("warning", "mtu-mismatch", "192.168.11.0/24")]
+    finding = found(fabric, "mtu-mismatch", "beta", F1)
+    assert finding.fix[:2] == ("on beta:", f"sudo ip link set dev {F1} mtu 9000")
+    assert any("mtu 1500, rocep1s0f1 active_mtu 1024" in one.text for one in finding.evidence)
+
+
+def test_a_rail_without_an_ipv4_address(lab: RoceLab) -> None:
+    lab.alpha.do(f"ip address del {ALPHA.addresses[1]}/24 dev {F1}")
+    fabric = lab.scan()
+    assert ipv4(fabric, "alpha", HCAS[1]) == set()
+    assert found(fabric, "gid-auto-selected-link-local", "alpha", F1).subject == f"alpha/{HCAS[1]}"
+
+
+def test_a_rail_with_a_link_local_address_only(lab: RoceLab) -> None:
+    lab.alpha.do(f"ip address flush dev {F1} scope global\nip address add 169.254.7.1/16 dev {F1}")
+    fabric = lab.scan()
+    assert ipv4(fabric, "alpha", HCAS[1]) == {"169.254.7.1"}
+    assert [one.ip for one in netdev(fabric, "alpha", F1).addresses if one.family == "ipv4"] == ["169.254.7.1"]
+
+
+def test_both_rails_of_a_node_in_one_subnet(lab: RoceLab) -> None:
+    lab.beta.do(f"ip address flush dev {F0} scope global\nip address add 192.168.11.3/24 dev {F0}")
+    fabric = lab.scan()
+    finding = found(fabric, "nics-share-subnet", "beta", F0)
+    assert finding.subject == "beta: 192.168.11.0/24"
+    assert {one.text for one in finding.evidence} == {f"{F0} 192.168.11.3/24", f"{F1} 192.168.11.2/24"}
+
+
+def test_addresses_swapped_between_the_rails_of_a_node(lab: RoceLab) -> None:
+    """Ping succeeds (ARP is answered on either port), RDMA does not: only the link map shows it."""
+    lab.beta.do(
+        f"ip address flush dev {F0} scope global\nip address flush dev {F1} scope global\n"
+        f"ip address add {BETA.addresses[1]}/24 dev {F0}\nip address add {BETA.addresses[0]}/24 dev {F1}\n"
+    )
+    assert "1 received" in lab.alpha.ask(f"ping -c 1 -W 5 {BETA.addresses[1]}")
+    pairs = [(one.a.ip, one.b.ip) for one in proven(lab.cables())]
+    assert pairs == [(ALPHA.addresses[0], BETA.addresses[0]), (ALPHA.addresses[1], BETA.addresses[1])]
+
+
+def test_one_address_on_both_nodes(lab: RoceLab) -> None:
+    lab.beta.do(f"ip address flush dev {F1} scope global\nip address add {ALPHA.addresses[0]}/24 dev {F1}")
+    finding = found(lab.scan(), "duplicate-address", "beta", F1)
+    assert (finding.severity, finding.subject) == ("error", ALPHA.addresses[0])
+    assert {(one.file, one.text.split()[0]) for one in finding.evidence} == {("alpha", F0), ("beta", F1)}
+
+
+def test_a_vlan_brings_gids_of_its_own(lab: RoceLab) -> None:
+    lab.alpha.do(
+        f"ip link add link {F0} name {F0}.7 type vlan id 7\nip link set {F0}.7 up\n"
+        f"ip address add 192.168.17.1/24 dev {F0}.7\n"
+    )
+    fabric = lab.scan()
+    gids = hcas(fabric, "alpha")[HCAS[0]].ports[0].gids
+    assert not isinstance(gids, Unknown)
+    assert [one.netdev for one in gids if one.ipv4 == "192.168.17.1"] == [f"{F0}.7"]
+    assert netdev(fabric, "alpha", f"{F0}.7").kind == "vlan"
+    assert hcas(fabric, "alpha")[HCAS[0]].ports[0].netdev == F0
+
+
+def test_a_second_address_takes_the_next_gid(lab: RoceLab) -> None:
+    lab.alpha.do(f"ip address add 192.168.21.1/24 dev {F0}")
+    fabric = lab.scan()
+    assert ipv4(fabric, "alpha", HCAS[0]) == {ALPHA.addresses[0], "192.168.21.1"}
+    assert "nics-share-subnet" not in ids(fabric)
+
+
+def test_a_rail_without_its_route(lab: RoceLab) -> None:
+    lab.alpha.do("ip route del 192.168.11.0/24")
+    routes = node(lab.scan(), "alpha").routes
+    assert not isinstance(routes, Unknown)
+    assert {one.destination for one in routes if one.netdev in PORTS and one.family == "ipv4"} == {"192.168.12.0/24"}
+
+
+def test_a_policy_rule_that_sends_a_rail_elsewhere(lab: RoceLab) -> None:
+    lab.alpha.do(f"touch /lab/ruled\nip rule add from {ALPHA.addresses[0]} table 77 priority 100")
+    rules = node(lab.scan(), "alpha").rules
+    assert not isinstance(rules, Unknown), rules
+    assert [(one.table, one.selector) for one in rules if one.priority == 100] == [
+        (77, f"from {ALPHA.addresses[0]}/32")
+    ]

@@ -1,0 +1,96 @@
+"""HCAs and ports that are down, gone, bonded, or out of a process's reach: what the scan finds of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.model.documents import Unknown
+from tests.labs.lab import RoceLab
+from tests.labs.seed import HCAS, PORTS
+from tests.roce.seeing import found, hcas, ids, links, netdev, node, told
+
+pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
+
+F0, F1 = PORTS
+
+
+def test_a_port_set_down(lab: RoceLab) -> None:
+    lab.beta.do(f"ip link set dev {F0} down")
+    fabric = lab.cables()
+    port = hcas(fabric, "beta")[HCAS[0]].ports[0]
+    assert (port.state, port.phys_state) == ("DOWN", "Disabled")
+    finding = found(fabric, "port-without-peer", "beta", F0)
+    assert finding.fix[:2] == ("on beta:", f"sudo ip link set dev {F0} up")
+    assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F1}")]
+
+
+def test_a_link_that_flapped_counts(lab: RoceLab) -> None:
+    before = netdev(lab.scan(), "alpha", F1).carrier_changes
+    for _ in range(2):
+        lab.pull("alpha", F1)
+        wait_for_carrier(lab, "0")
+        lab.plug("alpha", F1)
+        wait_for_carrier(lab, "1")
+    after = netdev(lab.scan(), "alpha", F1)
+    assert (after.carrier, after.carrier_changes) == (True, int(str(before)) + 4)
+
+
+def wait_for_carrier(lab: RoceLab, state: str) -> None:
+    seen = f"[ $(cat /sys/class/net/{F1}/carrier) = {state} ]"
+    lab.alpha.ask(f"for try in $(seq 100); do {seen} && exit 0; sleep 0.05; done; exit 1")
+
+
+def test_an_hca_that_is_gone(lab: RoceLab) -> None:
+    lab.beta.do(f"rdma link delete {HCAS[1]}")
+    fabric = lab.cables()
+    assert set(hcas(fabric, "beta")) == {HCAS[0]}
+    assert links(fabric) == [("cable", f"alpha/{F1}", f"beta/{F0}")]
+    found(fabric, "port-without-peer", "alpha", F0)
+
+
+def test_an_hca_with_another_name(lab: RoceLab) -> None:
+    lab.beta.do(f"rdma dev set {HCAS[1]} name mlx5_1")
+    fabric = lab.scan()
+    assert set(hcas(fabric, "beta")) == {HCAS[0], "mlx5_1"}
+    assert hcas(fabric, "beta")["mlx5_1"].ports[0].netdev == F1
+
+
+def test_a_port_in_a_bond(lab: RoceLab) -> None:
+    lab.alpha.do(
+        f"ip link add bond7 type bond mode active-backup\nip link set {F1} down\nip link set {F1} master bond7\n"
+        f"ip link set bond7 up\nip link set {F1} up\nip address add 192.168.12.1/24 dev bond7\n"
+    )
+    fabric = lab.scan()
+    assert (netdev(fabric, "alpha", F1).master, netdev(fabric, "alpha", "bond7").kind) == ("bond7", "bond")
+    assert "gid-auto-selected-link-local" not in ids(fabric)
+
+
+def test_a_port_in_a_bridge(lab: RoceLab) -> None:
+    lab.alpha.do(f"ip link add br7 type bridge\nip link set {F1} master br7\nip link set br7 up")
+    fabric = lab.scan()
+    assert (netdev(fabric, "alpha", F1).master, netdev(fabric, "alpha", "br7").kind) == ("br7", "bridge")
+
+
+def test_device_files_missing_in_a_mount_namespace(lab: RoceLab) -> None:
+    lab.beta.run_python_through(
+        'exec unshare --mount sh -c \'mount -t tmpfs tmpfs /dev/infiniband && exec python3 "$@"\' sh "$@"'
+    )
+    fabric = lab.scan()
+    assert node(fabric, "beta").host.infiniband_devices == ()
+    assert found(fabric, "uverbs-missing", "beta", HCAS[0]).severity == "error"
+    assert {subject for _severity, _id, subject in told(fabric)} == {"beta"}
+
+
+def test_a_process_that_may_lock_little_memory(lab: RoceLab) -> None:
+    lab.alpha.run_python_through('ulimit -l 64\nexec setpriv --bounding-set=-ipc_lock python3 "$@"')
+    fabric = lab.scan()
+    assert node(fabric, "alpha").host.memlock == 65536
+    assert "65536 bytes" in found(fabric, "memlock-limit-too-low", "alpha").cause
+
+
+def test_a_process_that_may_not_send_beacons(lab: RoceLab) -> None:
+    lab.alpha.run_python_through('exec setpriv --bounding-set=-net_raw python3 "$@"')
+    fabric = lab.cables()
+    assert found(fabric, "port-not-probed", "alpha", F0).severity == "info"
+    assert not isinstance(fabric.links, Unknown)
+    found(fabric, "port-without-peer", "beta", F1)
