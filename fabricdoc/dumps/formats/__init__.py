@@ -41,9 +41,9 @@ FORMATS: tuple[Format, ...] = (
     topo.FORMAT,
     nvidia_smi.FORMAT,
     ibstat.FORMAT,
+    *system.FORMATS,
     sysfs.FORMAT,
     sysctl.FORMAT,
     limits.FORMAT,
     lsmod.FORMAT,
-    *system.FORMATS,
 )

@@ -15,7 +15,7 @@ NAMED = re.compile(
     r"\s*(?:Settings for|FEC parameters for|Pause parameters for|Coalesce parameters for) (?P<name>\S{1,64}?):\s*$"
 )
 KEY = re.compile(r"\s*(?P<key>[A-Za-z][\w /()-]*?)\s*:\s*(?P<value>.*?)\s*$")
-COUNTER = re.compile(r"\s+(?P<name>[\w.\[\] /-]{1,100}?):\s+(?P<value>\d{1,20})\s*$")
+COUNTER = re.compile(r"\s+(?P<name>[\w.:\[\] /-]{1,100}?):\s+(?P<value>\d{1,20})\s*$")
 BARE_COUNTER = re.compile(r"\s+\w+_\w+:\s+\d+\s*$")
 """A line of -S that grep left without its heading."""
 DRIVER_KEYS = {"driver", "version", "firmware-version", "expansion-rom-version", "bus-info"}

@@ -86,9 +86,6 @@ FORMAT = Format(
     command=r"ibv_devinfo\b",
     file=r"(?:ibv[-_]?)?devinfo",
     begins=r"\s*hca_id:\s*\S",
-    goes_on=r"\s+[\w ./-]+:(?:\s|$)|\s*GID\["
-    r"|\s*(?:transport|fw_ver|node_guid|sys_image_guid|vendor_id|vendor_part_id|hw_ver"
-    r"|board_id|phys_port_cnt|port|state|max_mtu|active_mtu|sm_lid|port_lid|port_lmc|link_layer|phys_state|active_width"
-    r"|active_speed|max_\w+|device_cap_flags)\s*:|\s+[A-Z][A-Z0-9_]+\s*$|\s+Unknown flags",
+    goes_on=r"\s+[\w ./-]+:(?:\s|$)|\s*GID\[|[a-z]\w*:(?:\s|$)|\s*[A-Z][A-Z0-9_]+\s*$|\s*Unknown flags",
     read=read,
 )

@@ -14,7 +14,7 @@ HEAD = re.compile(
     r"\s*(?P<index>\d{1,9}):\s+(?P<name>[^\s:@]{1,64}(?::\d+)?)(?:@(?P<lower>[^\s:]{1,64}))?:\s+<(?P<flags>[A-Z0-9_,-]*)>\s*(?P<rest>.*)$"
 )
 INET = re.compile(
-    r"\s*(inet6?)\s+(?P<ip>[0-9a-fA-F.:]+)(?:\s+peer\s+[0-9a-fA-F.:]+)?(?:/(?P<prefix>\d{1,3}))?\s*(?P<rest>.*)$"
+    r"\s*(inet6?)\s+(?P<ip>[0-9a-fA-F.:]+)(?:\s+peer\s+[0-9a-fA-F.:]+)?(?:/(?P<prefix>\d{1,3}))?(?P<rest>(?:\s.*)?)$"
 )
 LINK = re.compile(r"\s*link/(?P<type>\S+)(?:\s+(?P<mac>\S+))?(?P<rest>.*)$")
 KINDS = (

@@ -34,7 +34,8 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
     """Facts of every GPU; -q numbers GPUs in the order it prints them."""
     index: int | None = None
     q_index, section = -1, ""
-    pids: dict[int, list[int]] = {}
+    pids: dict[int, set[int]] = {}
+    first: dict[int, int] = {}
     for number, text in lines:
         if match := DRIVER.match(text):
             yield Told(("host", "nvidia_driver"), match["driver"], number)
@@ -46,8 +47,8 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
             yield from _second(index, match, number)
             index = None
         elif match := PROCESS.match(text):
-            pids.setdefault(int(match["gpu"]), []).append(int(match["pid"]))
-            yield Told(("gpu", int(match["gpu"]), "processes"), sorted(set(pids[int(match["gpu"])])), number)
+            pids.setdefault(int(match["gpu"]), set()).add(int(match["pid"]))
+            first.setdefault(int(match["gpu"]), number)
         elif match := LISTED.match(text):
             yield Told(("gpu", int(match["index"]), "name"), match["name"], number)
             yield Told(("gpu", int(match["index"]), "uuid"), match["uuid"], number)
@@ -58,6 +59,8 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
             yield from _long(q_index, section, match["key"], match["value"], number)
         elif match := Q_SECTION.match(text):
             section = match["name"]
+    for gpu, users in pids.items():
+        yield Told(("gpu", gpu, "processes"), sorted(users), first[gpu])
 
 
 def _second(index: int, match: re.Match[str], number: int) -> Iterator[Told]:

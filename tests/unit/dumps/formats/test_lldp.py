@@ -1,0 +1,52 @@
+"""lldpctl's json and json0, in all their shapes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.dumps.texts import facts, fixture, tools
+
+pytestmark = pytest.mark.unit
+
+NEIGHBOUR = {
+    "chassis": "0a:0b:0c:03:22:10",
+    "system": "spark-b",
+    "port": "0a:0b:0c:03:22:11",
+    "port_description": "enp1s0f1np1",
+}
+
+
+def neighbours(text: str) -> dict[tuple[object, object], dict[object, object]]:
+    found: dict[tuple[object, object], dict[object, object]] = {}
+    for path, value in facts(text).items():
+        found.setdefault((path[1], path[2]), {})[path[3]] = value
+    return found
+
+
+def test_json_with_several_neighbours() -> None:
+    assert neighbours(fixture("lldp.json")) == {
+        ("enp1s0f0np0", 0): NEIGHBOUR,
+        ("enp1s0f0np0", 1): {"chassis": "0a:0b:0c:03:11:10", "port": "self"},
+    }
+
+
+def test_json_with_one_neighbour_is_an_object() -> None:
+    raw = json.loads(fixture("lldp.json"))
+    raw["lldp"]["interface"] = raw["lldp"]["interface"][0]
+    assert neighbours(json.dumps(raw)) == {("enp1s0f0np0", 0): NEIGHBOUR}
+
+
+def test_json0() -> None:
+    assert neighbours(fixture("lldp.json0")) == {("enp1s0f0np0", 0): NEIGHBOUR}
+    assert [tool for tool, _first, _last in tools(fixture("lldp.json0"))] == ["lldpctl"]
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [[]], {"interface": 3}, {"interface": {"e": {"chassis": 4}}}])
+def test_any_shape_is_read(value: object) -> None:
+    facts(json.dumps({"lldp": value}))
+
+
+def test_nobody_heard() -> None:
+    assert neighbours('{"lldp": {}}') == {}

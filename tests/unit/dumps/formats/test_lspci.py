@@ -1,0 +1,67 @@
+"""lspci: speeds, widths, ACS, drivers, bridges' buses; grepped output keeps what it can."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.dumps.texts import facts, fixture, line_of
+
+pytestmark = pytest.mark.unit
+
+TEXT = fixture("lspci-vvv.txt")
+
+
+def device(address: str, text: str = TEXT) -> dict[object, object]:
+    return {path[2]: value for path, value in facts(text).items() if path[:2] == ("pcie", address)}
+
+
+def test_a_function() -> None:
+    assert device("0000:01:00.0") == {
+        "address": "0000:01:00.0",
+        "vendor": "0x15b3",
+        "device": "0x1021",
+        "pci_class": "0x020000",
+        "numa_node": 0,
+        "max_speed_gts": 32.0,
+        "max_width": 4,
+        "current_speed_gts": 16.0,
+        "current_width": 2,
+        "driver": "mlx5_core",
+    }
+
+
+def test_a_bridge() -> None:
+    bridge = device("0000:00:00.0")
+    assert (bridge["acs"], bridge["buses"], bridge["current_width"]) == (True, [1, 255], 2)
+
+
+def test_a_device_that_fell_off_the_bus() -> None:
+    assert device("000f:01:00.0")["gone"] is True
+
+
+def test_addresses_without_a_domain() -> None:
+    head = "01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]"
+    text = f"{head}\n\t\tLnkSta:\tSpeed 32GT/s, Width x4\n"
+    found = device("0000:01:00.0", text)
+    assert found["current_width"] == 4
+    assert not {"vendor", "pci_class"} & set(found)
+
+
+def test_numbers_only() -> None:
+    found = device("0000:01:00.0", "01:00.0 0200: 15b3:1021\n\tSubsystem: 15b3:0007\n")
+    assert (found["vendor"], found["device"], found["pci_class"]) == ("0x15b3", "0x1021", "0x020000")
+
+
+def test_acs_lines_alone_are_of_no_device() -> None:
+    on = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-\n"
+    off = on.replace("+", "-")
+    assert facts(on + off) == {("acs", 1): True, ("acs", 2): False}
+
+
+def test_lines_are_those_of_the_text() -> None:
+    assert line_of(TEXT, ("pcie", "0000:01:00.0", "current_width")) == 11
+
+
+@pytest.mark.parametrize("line", ["\t\tLnkSta:\tSpeed ..GT/s, Width xx", "\t\tLnkCap:\tPort #0", "\tNUMA node: many"])
+def test_lines_without_their_numbers(line: str) -> None:
+    assert set(device("0000:01:00.0", f"01:00.0 Ethernet controller: X\n{line}\n")) == {"address"}

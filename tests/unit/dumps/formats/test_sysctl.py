@@ -1,0 +1,31 @@
+"""sysctl: the settings that decide ARP, and names."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.dumps.formats.sysctl import setting
+from tests.unit.dumps.texts import facts, fixture, tools
+
+pytestmark = pytest.mark.unit
+
+TEXT = fixture("sysctl.txt")
+
+
+def test_everything() -> None:
+    assert facts(TEXT) == {
+        ("sysctl", "net.ipv4.conf.all.arp_ignore"): 1,
+        ("sysctl", "net.ipv4.conf.all.rp_filter"): 2,
+        ("sysctl", "net.ipv4.conf.enp1s0f0np0.arp_ignore"): 0,
+        ("sysctl", "net.ipv4.conf.enp1s0f0np0.40.rp_filter"): 1,
+        ("host", "ip_forward"): True,
+        ("host", "hostname"): "spark-a",
+    }
+    assert tools(TEXT) == [("sysctl", 1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("net.ipv4.conf.all.rp_filter", "x"), ("net.ipv4.ip_forward", "7"), ("a.b", "1")]
+)
+def test_what_tells_nothing(name: str, value: str) -> None:
+    assert setting(name, value, 1) == []

@@ -1,0 +1,55 @@
+"""Paths and values as grep prints them; slots that are empty or can't be read are no facts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.dumps.texts import facts, fixture, line_of, tools
+
+pytestmark = pytest.mark.unit
+
+TEXT = fixture("sysfs.txt")
+
+
+def test_everything() -> None:
+    assert facts(TEXT) == {
+        ("hca", "rocep1s0f0", "firmware"): "28.45.4028",
+        ("port", "rocep1s0f0", 1, "state"): "ACTIVE",
+        ("port", "rocep1s0f0", 1, "phys_state"): "LinkUp",
+        ("port", "rocep1s0f0", 1, "rate_gbps"): 200.0,
+        ("gid", "rocep1s0f0", 1, 3, "gid"): "0000:0000:0000:0000:0000:ffff:0a4d:0001",
+        ("gid", "rocep1s0f0", 1, 3, "ipv4"): "10.77.0.1",
+        ("gid", "rocep1s0f0", 1, 3, "link_local"): False,
+        ("gid", "rocep1s0f0", 1, 3, "type"): "RoCE v2",
+        ("gid", "rocep1s0f0", 1, 3, "netdev"): "enp1s0f0np0",
+        ("counter", "rocep1s0f0/1", "hw", "out_of_sequence"): 17,
+        ("counter", "rocep1s0f0/1", "port", "link_downed"): 2,
+        ("netdev", "enp1s0f0np0", "carrier_changes"): 6,
+        ("sysctl", "net.ipv4.conf.all.rp_filter"): 2,
+    }
+
+
+def test_refused_reads_are_still_of_this_tool() -> None:
+    assert tools(TEXT) == [("sysfs", 1, 14)]
+    assert line_of(TEXT, ("counter", "rocep1s0f0/1", "port", "link_downed")) == 11
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("/sys/class/infiniband/m/node_guid:0a0b:0c03:00d0:1110", ("hca", "m", "node_guid"), "0a0b:0c03:00d0:1110"),
+        ("/sys/class/net/eth0/address:0A:0b:0c:03:11:10", ("netdev", "eth0", "mac"), "0a:0b:0c:03:11:10"),
+        ("/sys/class/net/eth0/mtu:9000", ("netdev", "eth0", "mtu"), 9000),
+        ("/sys/class/net/eth0/carrier:1", ("netdev", "eth0", "carrier"), True),
+        ("/sys/class/net/eth0/phys_port_name:p1", ("netdev", "eth0", "phys_port_name"), "p1"),
+        ("/proc/sys/net/ipv4/conf/eth0/arp_ignore:1", ("sysctl", "net.ipv4.conf.eth0.arp_ignore"), 1),
+        ("/sys/class/dmi/id/bios_version:5.36", ("host", "bios"), "5.36"),
+        ("/sys/module/nvidia/version:580.1", ("host", "nvidia_driver"), "580.1"),
+    ],
+)
+def test_each_place(line: str, path: tuple[str, ...], value: object) -> None:
+    assert facts(line) == {path: value}
+
+
+def test_unknown_places_and_odd_values_tell_nothing() -> None:
+    assert facts("/sys/class/infiniband/m/ports/1/gids/0:nonsense\n/sys/kernel/x:1\n/sys/class/net/e/mtu:\n") == {}
