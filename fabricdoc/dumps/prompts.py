@@ -17,7 +17,7 @@ HOST = r"(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*)"
 USER_PROMPT = re.compile(rf"(?:\([\w.-]+\)\s*)?[\w.-]+@{HOST}(?::[^$#%>]*)?\s?[$#%]\s*(?P<command>.*)$")
 BRACKET_PROMPT = re.compile(rf"\[[\w.-]+@{HOST}[^\]]*\]\s?[$#%]\s*(?P<command>.*)$")
 HOST_PROMPT = re.compile(rf"{HOST}(?::[~/][^$#%>]*)?\s?[$#%>]\s+(?P<command>\S.*)$")
-DOLLAR = re.compile(r"\$\s+(?P<command>[A-Za-z./][^\s=]*(?:\s.*)?)$")
+DOLLAR = re.compile(r"\$\s+(?P<command>(?:[A-Z_][A-Z0-9_]*=\S*\s+)*[A-Za-z./][^\s=]*(?:\s.*)?)$")
 MARK = re.compile(r"(?:[#+>%]{1,2})\s*(?P<command>[A-Za-z./]\S*(?:\s.*)?)$")
 HEADING = re.compile(rf"[=#*<>+_-]{{2,}}\s*(?:{HOST}:\s+)?(?P<command>[A-Za-z./].*?)\s*[=#*<>+_-]*$")
 TAIL_MARK = re.compile(r"==> (?P<file>\S.{0,200}) <==$")

@@ -17,6 +17,10 @@ INET = re.compile(
     r"\s*(inet6?)\s+(?P<ip>[0-9a-fA-F.:]+)(?:\s+peer\s+[0-9a-fA-F.:]+)?(?:/(?P<prefix>\d{1,3}))?(?P<rest>(?:\s.*)?)$"
 )
 LINK = re.compile(r"\s*link/(?P<type>\S+)(?:\s+(?P<mac>\S+))?(?P<rest>.*)$")
+BRIEF = re.compile(
+    r"(?P<name>[A-Za-z][\w.-]{0,63})(?:@(?P<lower>[\w.-]{1,64}))?\s+(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|TESTING)"
+    r"(?P<rest>(?:\s.*)?)$"
+)
 KINDS = (
     "vlan",
     "bond",
@@ -45,6 +49,8 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
         if head := HEAD.match(text):
             name = head["name"]
             yield from _head(head, number)
+        elif brief := BRIEF.match(text):
+            yield from _brief(brief, number)
         elif not name:
             continue
         elif inet := INET.match(text):
@@ -70,6 +76,24 @@ def _head(head: re.Match[str], number: int) -> Iterator[Told]:
     yield from known(("netdev", name, "master"), _after(rest, "master"), number)
     if head["lower"] and head["lower"] != "NONE" and not re.fullmatch(r"if\d+", head["lower"]):
         yield Told(("netdev", name, "lower"), head["lower"], number)
+
+
+def _brief(match: re.Match[str], number: int) -> Iterator[Told]:
+    """A line of -br: addresses, or the MAC and flags."""
+    name = match["name"]
+    yield Told(("netdev", name, "name"), name, number)
+    yield Told(("netdev", name, "operstate"), match["state"].lower(), number)
+    if match["lower"] and not re.fullmatch(r"if\d+", match["lower"]):
+        yield Told(("netdev", name, "lower"), match["lower"], number)
+    for word in match["rest"].split():
+        ip, slash, prefix = word.partition("/")
+        if word.startswith("<"):
+            yield from netdev_facts(name, None, word.strip("<>").split(","), number)
+        elif slash:
+            scope = "link" if ip.lower().startswith("fe80:") else "host" if ip in ("127.0.0.1", "::1") else "global"
+            yield from address_facts(name, ip, whole(prefix), scope, number)
+        else:
+            yield from known(("netdev", name, "mac"), mac(word), number)
 
 
 def netdev_facts(name: str, index: int | None, flags: Sequence[Any], number: int) -> Iterator[Told]:
@@ -116,11 +140,11 @@ def _after(text: str, word: str) -> str:
 
 FORMAT = Format(
     tool="ip",
-    command=r"ip\s+(?:-(?:4|6|d|details|s|statistics|c|color|o|h|j|p|json|pretty)\S*\s+)*(?:a|ad|add|addr|address|l|li|link)\b",
+    command=r"ip\s+(?:-(?:4|6|d|br|brief|details|s|statistics|c|color|o|h|j|p|json|pretty)\S*\s+)*(?:a|ad|add|addr|address|l|li|link)\b",
     file=r"ip(?:[-_. ]?(?:-d|-j))*[-_. ]?(?:a|addr|address|link)|ip|ifaddr",
-    begins=r"\s*\d+:\s+\S+:\s+<[A-Z0-9_,-]*>\s+mtu\s",
-    goes_on=r"\s+(?:link/|inet6?\s|valid_lft|altname|promiscuity|addrgenmode|numtxqueues|RX|TX|\d|bridge|vf\s+\d)|\s+(?:"
-    + "|".join(KINDS)
-    + r")\b|\s*inet6?\s|\s*link/",
+    begins=r"\s*\d+:\s+\S+:\s+<[A-Z0-9_,-]*>\s+mtu\s"
+    r"|[A-Za-z][\w.@-]*\s+(?:UP|DOWN|UNKNOWN|LOWERLAYERDOWN)\s+(?:[0-9a-fA-F.:]+/\d|(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\s)",
+    goes_on=r"\s+(?:link/|inet6?\s|valid_lft|altname|promiscuity|addrgenmode|numtxqueues|RX|TX|\d|bridge|vf\s+\d)"
+    rf"|\s+(?:{'|'.join(KINDS)})\b|\s*inet6?\s|\s*link/|[A-Za-z][\w.@-]*\s+(?:UP|DOWN|UNKNOWN|LOWERLAYERDOWN)\s*$",
     read=read,
 )

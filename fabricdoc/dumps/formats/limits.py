@@ -36,7 +36,7 @@ FORMAT = Format(
     tool="ulimit",
     command=r"ulimit(?:\s+(?P<arg>-\w+))?|(?:cat|grep)\b.*/proc/\S+/limits",
     file=r"ulimit(?:[-_. ][al])?|limits",
-    begins=r"\s*max locked memory\s+\(|Max locked memory\s+\S+\s+\S+\s+bytes",
+    begins=r"\s*[a-z][a-z -]*\s+\([^)]*-\w\)\s+(?:unlimited|\d+)\s*$|Max locked memory\s+\S+\s+\S+\s+bytes",
     goes_on=r"\s*(?:[a-z][a-z ()/-]*\s+\([^)]*-\w\)\s+(?:unlimited|\d+)|unlimited|\d+)\s*$|(?:Limit|Max)\s+\S.*$",
     read=read,
 )

@@ -65,6 +65,23 @@ def test_no_address_is_no_fact(bad: str) -> None:
     assert not [path for path in facts(text) if path[0] == "address"]
 
 
+def test_brief_addresses_and_links() -> None:
+    text = (
+        "lo               UNKNOWN        127.0.0.1/8 ::1/128\n"
+        "e0               UP             10.77.0.1/24 fe80::a0b:cff:fe03:1110/64\n"
+        "e0.40@e0         LOWERLAYERDOWN\n"
+        "e1               DOWN           0a:0b:0c:03:11:11 <NO-CARRIER,BROADCAST,MULTICAST,UP>\n"
+    )
+    found = facts(text)
+    assert found[("address", "e0", "10.77.0.1/24")] == "global"
+    assert found[("address", "e0", "fe80::a0b:cff:fe03:1110/64")] == "link"
+    assert found[("address", "lo", "127.0.0.1/8")] == "host"
+    assert found[("netdev", "e0.40", "lower")] == "e0"
+    assert found[("netdev", "e0.40", "operstate")] == "lowerlayerdown"
+    assert found[("netdev", "e1", "carrier")] is False
+    assert found[("netdev", "e1", "mac")] == "0a:0b:0c:03:11:11"
+
+
 def test_json() -> None:
     text = fixture("ip-addr.json")
     assert netdev("enp1s0f0np0", text) == {

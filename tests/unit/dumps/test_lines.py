@@ -1,0 +1,46 @@
+"""Lines are clean and keep their numbers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.dumps.lines import MAX_LINE, clean, lines_of
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("row", "cleaned"),
+    [
+        ("\x1b[1;31mred\x1b[0m\x1b[K", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("a\tb  ", "a\tb"),
+        ("N\x08NA\x08AME", "NAME"),
+        ("\x08\x08x", "x"),
+        ("a\xa0b\ufeff", "a b"),
+        ("a\u2028b\x00\x9bc", "abc"),
+        ("\ud800x", "x"),
+    ],
+)
+def test_clean(row: str, cleaned: str) -> None:
+    assert clean(row) == cleaned
+
+
+def test_numbers_and_ends() -> None:
+    assert [(line.number, line.text) for line in lines_of("a\r\n\r\nb\rc\nd")] == [
+        (1, "a"), (2, ""), (3, "b"), (4, "c"), (5, "d"),
+    ]  # fmt: skip
+    assert lines_of("") == []
+
+
+def test_a_long_line_is_cut() -> None:
+    assert len(lines_of("x" * (2 * MAX_LINE))[0].text) == MAX_LINE
+
+
+@given(st.text())
+def test_any_text_gives_printable_utf8(text: str) -> None:
+    for line in lines_of(text):
+        line.text.encode("utf-8")
+        assert all(letter == "\t" or letter >= " " for letter in line.text)
