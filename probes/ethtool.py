@@ -43,22 +43,31 @@ def read_settings(wanted: Mapping[int, str]) -> dict[int, Settings]:
     that is not in the result has a driver that knows nothing of the kind.
     """
     try:
-        number, reason = genl.family(FAMILY), ""
+        number, refused = genl.family(FAMILY), ""
     except READ_ERRORS as error:
-        number, reason = 0, why(error)
+        number, refused = 0, why(error)
     settings: dict[int, Settings] = {}
     for command, parse, fallback, fields in (
         (LINKMODES_GET, link_settings, old_link_settings, LINK_FIELDS),
         (FEC_GET, fec, old_fec, ("fec",)),
         (PAUSE_GET, pause, old_pause, PAUSE_FIELDS),
     ):
-        answered, refused = _dumped(number, command, parse) if number else ({}, reason)
-        if refused:
-            missing = {index: name for index, name in wanted.items() if index not in answered}
-            answered.update(_one_by_one(missing, fallback, fields, refused))
+        try:
+            answered, cut = _dumped(number, command, parse) if number else ({}, refused)
+            missing = {index: name for index, name in wanted.items() if cut and index not in answered}
+            answered.update(_one_by_one(missing, fallback, fields, cut))
+        except TimeoutError as error:
+            _silent(settings, wanted, why(error))
+            break
         for index, facts in answered.items():
             settings.setdefault(index, {}).update(facts)
     return settings
+
+
+def _silent(settings: dict[int, Settings], wanted: Mapping[int, str], reason: str) -> None:
+    """A driver that does not answer keeps everybody waiting: no more questions, and the reason where none was told."""
+    for index in wanted:
+        settings[index] = {**dict.fromkeys(NOTHING, unknown(reason)), **settings.get(index, {})}
 
 
 def complete(settings: Settings | None) -> Settings:
@@ -67,12 +76,14 @@ def complete(settings: Settings | None) -> Settings:
 
 
 def _dumped(number: int, command: int, parse: Callable[[Attributes], Settings]) -> tuple[dict[int, Settings], str]:
-    """What one dump says by interface, and why it is not whole ("" when it is)."""
+    """What one dump says by interface, and why it is not whole ("" when it is); raises TimeoutError."""
     bodies: list[bytes] = []
     reason = ""
     request = attribute(NLA_F_NESTED | HEADER, attribute(HEADER_FLAGS, COMPACT_BITSETS))
     try:
         genl.dump_command(number, command, request, bodies)
+    except TimeoutError:
+        raise
     except READ_ERRORS as error:
         reason = why(error)
     found = {}

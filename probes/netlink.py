@@ -6,6 +6,7 @@ what they mean are the callers'. Layout: linux/netlink.h, linux/rtnetlink.h.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import struct
@@ -43,8 +44,8 @@ def dump(
     """The bodies of a whole dump, read again (5 times at most) while the table changes under it.
 
     A list given as `found` is filled as answers come, so that what came before a refusal is not lost. Raises
-    OSError: the kernel's refusal, no answer within 2 s, more than 50 000 messages, or a table that would not
-    hold still; ValueError: an answer whose lengths are wrong.
+    OSError: the kernel's refusal, no answer within 2 s (TimeoutError), more than 50 000 messages, or a table
+    that would not hold still; ValueError: an answer whose lengths are wrong.
     """
     bodies = [] if found is None else found
     for attempt in range(1, ATTEMPTS + 1):
@@ -72,7 +73,10 @@ def _exchange(protocol: int, kind: int, flags: int, sequence: int, request_body:
 
 def _packets(wire: socket.socket) -> Iterator[bytes]:
     while True:
-        data, _ancillary, flags, _sender = wire.recvmsg(BUFFER)
+        try:
+            data, _ancillary, flags, _sender = wire.recvmsg(BUFFER)
+        except TimeoutError as error:
+            raise TimeoutError(errno.ETIMEDOUT, f"no answer within {ANSWER_TIMEOUT_S:g} s") from error
         if flags & socket.MSG_TRUNC:
             raise OSError("a netlink answer larger than the buffer")
         yield data

@@ -136,6 +136,17 @@ def test_where_both_ways_fail_both_reasons_are_told(monkeypatch: pytest.MonkeyPa
     assert {found[4][name]["unknown"] for name in ethtool.LINK_FIELDS} == {reason}
 
 
+def test_a_driver_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under a lock that a sick driver holds, every further question would hang as well, the ioctls for ever."""
+    asked = ioctls(monkeypatch)
+    kernel(monkeypatch, {4: [ethtool_body(4, PORT)], 29: TimeoutError(110, "no answer within 2 s"), 21: []})
+    found = ethtool.read_settings({4: "enp1s0f0np0", 5: "enp1s0f1np1"})
+    silent = {"unknown": "no answer within 2 s"}
+    assert (found[4]["speed_mbps"], found[4]["fec"], found[4]["pause_rx"]) == (200000, silent, silent)
+    assert set(map(str, found[5].values())) == {str(silent)}
+    assert asked == []
+
+
 def test_one_broken_reply_is_asked_again_and_spoils_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ioctls(monkeypatch, link_settings=(10000, 1, 0))
     kernel(monkeypatch, {4: [b"\7", ethtool_body(4, PORT)], 29: [], 21: []})

@@ -159,6 +159,8 @@ class Wire:
         self.sent.append((self.protocol, data))
 
     def recvmsg(self, size: int) -> tuple[bytes, list[object], int, object]:
+        if self.protocol == 98:
+            raise TimeoutError("timed out")
         flags = socket.MSG_TRUNC if self.protocol == 99 else 0
         return message(netlink.NLMSG_ERROR, struct.pack("=i", 0))[:size], [], flags, None
 
@@ -180,6 +182,11 @@ def test_requests_only_read(wire: type[Wire]) -> None:
 def test_an_answer_larger_than_the_buffer_is_refused_not_cut(wire: type[Wire]) -> None:
     with pytest.raises(OSError, match="larger than the buffer"):
         netlink.ask(netlink.RTM_GETDCB, b"", 99)
+
+
+def test_silence_is_told_with_its_limit(wire: type[Wire]) -> None:
+    with pytest.raises(TimeoutError, match="no answer within 2 s"):
+        netlink.ask(netlink.RTM_GETDCB, b"", 98)
 
 
 def test_this_kernel_answers_a_dump() -> None:
