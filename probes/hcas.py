@@ -53,6 +53,11 @@ def ask(say: Say, root: str) -> None:
             say({f"{name}/{number}": port(f"{base}/{name}", number)})
 
 
+def device_names(root: str = "") -> list[str]:
+    """The HCAs that sysfs shows."""
+    return listed(f"{root}/sys/class/infiniband")
+
+
 def pci_addresses(root: str = "") -> list[str]:
     """The PCI addresses of the HCAs that have one; no question to a driver."""
     base = f"{root}/sys/class/infiniband"

@@ -55,14 +55,17 @@ def scan(
 
     `root` is put before every path but the network's. Of `request` count "cuda" (false: CUDA is not asked), "hash"
     (true: NCCL's files are hashed) and "kernel_signatures" ([{"id", "pattern"}] looked for in the kernel's log).
-    `pause` waits so many seconds, or until nobody listens any more: then a watch ends early.
+    `pause` waits so many seconds, or until nobody listens any more: then a watch ends early. Without an HCA there is
+    nothing to watch.
     """
     begun = time.monotonic()
     request = request or {}
     deadline = Deadline(max(0.0, deadline_s - ANSWER_RESERVE_S))
-    counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s)
+    rdma = bool(hcas.device_names(root))
+    watch_s = watch_s if rdma else 0.0
+    counter_child = Question(lambda say: counters.ask(say, root, watch_s), counters.LIMIT_S + watch_s, needed=rdma)
     gpu_child, verbs_child = Question(gpus.question(request), gpus.LIMIT_S), Question(verbs.ask, verbs.LIMIT_S)
-    port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S)
+    port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S, needed=rdma)
     host_facts = host.blank()
     interfaces: list[dict[str, Any]] = []
     found = {
@@ -100,13 +103,16 @@ def _more_time(end: float, watch_s: float, pause: Callable[[float], object] | No
 
 
 class Question:
-    """A question to a driver, asked in a forked child; where there is no fork, the reason is the answer."""
+    """A question to a driver, asked in a forked child; where there is no fork, the reason is the answer.
 
-    def __init__(self, work: Work, limit_s: float) -> None:
+    One that is not `needed` is not asked, and is answered with nothing.
+    """
+
+    def __init__(self, work: Work, limit_s: float, *, needed: bool = True) -> None:
         self._child: Child | None = None
         self._reason = ""
         try:
-            self._child = start(work, limit_s)
+            self._child = start(work, limit_s) if needed else None
         except OSError as error:
             self._reason = f"no process could be started: {error.strerror}"
 

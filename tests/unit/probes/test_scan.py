@@ -159,13 +159,39 @@ def test_watched_counters_come_with_what_they_grew_by(tmp_path: Path) -> None:
     assert 0.05 <= report.watched_s < 20
 
 
-def test_a_watch_ends_when_the_controller_is_gone(tmp_path: Path) -> None:
+def test_without_an_hca_no_child_is_started_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sys/class").mkdir(parents=True)
+    started: list[float] = []
+    whole = scan.start
+    monkeypatch.setattr(scan, "start", lambda work, limit_s: (started.append(limit_s), whole(work, limit_s))[1])
+    report = NodeReport.model_validate(scan.scan(10, str(tmp_path)))
+    assert sorted(started) == sorted([gpus.LIMIT_S, verbs.LIMIT_S])
+    assert (report.hcas, report.counters, report.pcie) == ((), (), ())
+
+
+def test_without_an_hca_there_is_nothing_to_watch(tmp_path: Path) -> None:
+    (tmp_path / "sys/class").mkdir(parents=True)
+    waited: list[float] = []
+    report = NodeReport.model_validate(scan.scan(10, str(tmp_path), watch_s=500, pause=waited.append))
+    assert (report.watched_s, report.counters, waited) == (0.0, (), [])
+
+
+def test_a_watch_ends_when_the_controller_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, whole = str(spark(tmp_path)), scan.scan
+    monkeypatch.setattr(scan, "scan", lambda seconds, **more: whole(seconds, root, **more))
+    read_end, write_end = os.pipe()
+    os.write(write_end, b'{"do": "scan", "deadline_s": 2, "watch_s": 55}\n')
+    os.close(write_end)
+    answers, out = os.pipe()
     begun = time.monotonic()
-    request = '{"do": "scan", "deadline_s": 2, "watch_s": 55}\n'
-    status, messages, _stderr = ask(sys.executable, packed(tmp_path), request)
-    assert status == 0
-    assert messages[0]["report"]["watched_s"] == 0.0
+    wire = Wire("nonce", read_end, os.dup(out))
+    assert scan.main(wire) == 0
     assert time.monotonic() - begun < 30
+    with os.fdopen(answers, "rb") as said:
+        report = json.loads(said.readline().removeprefix(b"\x1enonce "))["report"]
+    os.close(read_end)
+    assert report["watched_s"] == 0.0
+    assert len(report["counters"]) == 8
 
 
 def test_a_watch_lasts_while_somebody_listens(tmp_path: Path) -> None:
