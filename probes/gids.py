@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from .facts import load, read_text, unknown
 ZERO = b"0000:0000:0000:0000:0000:0000:0000:0000"
 MAPPED = bytes(10) + b"\xff\xff"
 OTHER_NAMESPACE = "the kernel does not say (EINVAL: as for a netdev in another network namespace)"
-MAX_SLOTS = 65536
+SLOT_NAME = re.compile(r"[0-9]{1,5}")
 SLOT_BYTES = 64
 
 
@@ -34,7 +35,7 @@ def read_table(port: str) -> Table:
     folder = os.open(f"{port}/gids", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.scandir(folder) as entries:
-            slots = sorted(int(one.name) for one in entries if one.name.isascii() and one.name.isdigit())[:MAX_SLOTS]
+            slots = sorted(int(one.name) for one in entries if SLOT_NAME.fullmatch(one.name))
         filled = [(slot, text) for slot in slots if (text := _slot(folder, slot)) != ZERO]
     finally:
         os.close(folder)

@@ -140,7 +140,8 @@ def _driver(base: str) -> Any:
 
 
 def _port_numbers(base: str) -> list[int]:
-    return sorted(int(name) for name in listed(f"{base}/ports") if name.isdigit())
+    """A port is numbered 1 to 255 (the kernel's u8 of most calls); anything else is no port."""
+    return sorted(int(name) for name in listed(f"{base}/ports") if name.isascii() and name.isdigit() and len(name) < 4)
 
 
 def port(base: str, number: int) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def port(base: str, number: int) -> dict[str, Any]:
         "number": number,
         "state": attempt(lambda: _word(load(f"{here}/state"))),
         "phys_state": attempt(lambda: _word(load(f"{here}/phys_state"))),
-        "rate_gbps": attempt(lambda: float(load(f"{here}/rate").split()[0])),
+        "rate_gbps": attempt(lambda: _rate(load(f"{here}/rate"))),
         "link_layer": link_layer,
         "active_mtu": unknown(MTU_UNKNOWN),
         "max_mtu": unknown(MTU_UNKNOWN),
@@ -161,6 +162,12 @@ def port(base: str, number: int) -> dict[str, Any]:
         "gids": gids,
         "gid_slots": slots,
     }
+
+
+def _rate(text: str) -> Any:
+    """Gbit/s of "200 Gb/sec (2X NDR)"; no port does a petabit."""
+    rate = float(text.split()[0])
+    return rate if 0 <= rate < 1e6 else unknown(f"the kernel shows {text[:40]!r}")
 
 
 def _silent_port(number: int, reason: str) -> dict[str, Any]:

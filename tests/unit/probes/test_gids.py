@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.model.fabric import Gid
 from fabricdoc.probes.gids import OTHER_NAMESPACE, read_table
@@ -78,3 +81,42 @@ def test_a_table_of_1024_slots_takes_one_read_a_slot(tmp_path: Path) -> None:
     begun = time.process_time()
     assert len(read_table(str(tmp_path)).gids) == 4
     assert time.process_time() - begun < 0.5
+
+
+def test_the_number_of_slots_counts_empty_ones_and_no_other_names(tmp_path: Path) -> None:
+    gid_table(tmp_path, usual_gids("10.0.0.1"), "p0", 256)
+    for name in ("lost+found", "²", "123456", "-1"):
+        (tmp_path / f"gids/{name}").write_text("fe80::1")
+    table = read_table(str(tmp_path))
+    assert (table.slots, len(table.gids)) == (256, 4)
+
+
+def test_a_table_that_goes_away_is_no_empty_table(tmp_path: Path) -> None:
+    gid_table(tmp_path, [(mapped("10.0.0.1"), "RoCE v2")], "p0", 3)
+    (tmp_path / "gids/2").unlink()
+    (tmp_path / "gids/2").symlink_to(tmp_path / "gone")
+    with pytest.raises(OSError, match="went away while its GID table was read"):
+        read_table(str(tmp_path))
+    with pytest.raises(OSError, match="No such file"):
+        read_table(f"{tmp_path}/gone")
+
+
+def test_a_slot_of_rubbish_is_refused_with_words(tmp_path: Path) -> None:
+    gid_table(tmp_path, [], "p0", 1)
+    (tmp_path / "gids/0").write_bytes(b"\xff\xfe" * 40)
+    with pytest.raises(OSError, match="illegal IP address"):
+        read_table(str(tmp_path))
+
+
+@given(st.binary(max_size=80))
+def test_any_slot_is_a_gid_empty_or_refused(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        port = Path(folder)
+        gid_table(port, [], "p0", 1)
+        (port / "gids/0").write_bytes(data)
+        try:
+            table = read_table(folder)
+        except (OSError, ValueError):
+            return
+    for one in table.gids:
+        Gid.model_validate(one)

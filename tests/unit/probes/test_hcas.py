@@ -280,6 +280,20 @@ def test_a_device_whose_ports_are_refused_is_still_listed() -> None:
     assert Hca.model_validate(found).ports == ()
 
 
+@pytest.mark.parametrize("text", ["nan Gb/sec", "inf", "-1 Gb/sec", "1e300 Gb/sec", "", "\x00\x00", "9" * 5000])
+def test_a_rate_that_no_port_has_is_unknown(tmp_path: Path, text: str) -> None:
+    spark(tmp_path, SPARK[:1])
+    write(tmp_path, {"sys/class/infiniband/rocep1s0f0/ports/1/rate": text})
+    assert isinstance(read(tmp_path)[0].ports[0].rate_gbps, Unknown)
+
+
+def test_only_numbers_are_ports(tmp_path: Path) -> None:
+    spark(tmp_path, SPARK[:1])
+    for name in ("10000", "²", "one", "9" * 30):
+        (tmp_path / f"sys/class/infiniband/rocep1s0f0/ports/{name}").mkdir()
+    assert [port.number for port in read(tmp_path)[0].ports] == [1]
+
+
 def test_a_rate_in_other_words_is_unknown(tmp_path: Path) -> None:
     spark(tmp_path, SPARK[:1])
     (tmp_path / "sys/class/infiniband/rocep1s0f0/ports/1/rate").write_text("fast\n")
