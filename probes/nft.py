@@ -1,4 +1,4 @@
-"""The nftables rule set in numbers, by netlink: how many rules, and which base chains drop what no rule takes.
+"""The nftables rule set in numbers, by netlink: how many rules, and where packets that no rule takes are dropped.
 
 Sends dump requests only, and only where nf_tables is there already: asking a kernel without it would load a module.
 Needs CAP_NET_ADMIN (nfnetlink asks for it). Layout: linux/netfilter/nfnetlink.h, linux/netfilter/nf_tables.h.
@@ -13,14 +13,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .facts import exists
-from .netlink import HEADER, attributes, messages, string
+from .netlink import HEADER, attributes, messages
 from .raw import head
 
 NETLINK_NETFILTER = 12
 SUBSYSTEM = 10
 GET_CHAIN, GET_RULE = 4, 7
-CHAIN_NAME, CHAIN_POLICY = 3, 5
+CHAIN_HOOK, CHAIN_POLICY, HOOK_NUMBER = 4, 5, 1
 POLICY_DROP = 0
+# NFPROTO_INET, _IPV4, _IPV6: families of which a policy is told, and their hooks by number
+FAMILIES = (1, 2, 10)
+HOOKS = ("prerouting", "input", "forward", "output", "postrouting")
+TOLD_FIRST = ("input", "forward", "output")
 REQUEST_DUMP = 0x1 | 0x300
 ERROR, DONE = 2, 3
 FAMILY_HEADER = struct.Struct("=BBH")
@@ -28,11 +32,10 @@ LIMIT_S = 1.0
 BUFFER = 1 << 18
 MAX_ENTRIES = 100_000
 MAX_MODULES = 1 << 20
-MAX_CHAINS = 8
 
 
 class Ruleset(NamedTuple):
-    """Number of rules in this network namespace, and the base chains whose policy is to drop."""
+    """Number of rules in this network namespace, and the hooks at which some chain's policy is to drop IP packets."""
 
     rules: int
     dropping: tuple[str, ...]
@@ -40,14 +43,23 @@ class Ruleset(NamedTuple):
 
 def ruleset() -> Ruleset:
     """This network namespace's rule set; raises OSError (EPERM without CAP_NET_ADMIN), ValueError, struct.error."""
-    chains = [dict(attributes(body, FAMILY_HEADER.size)) for body in _dump(GET_CHAIN)]
-    dropping = [string(chain[CHAIN_NAME]) for chain in chains if _drops(chain.get(CHAIN_POLICY))]
-    return Ruleset(sum(1 for _ in _dump(GET_RULE)), tuple(dict.fromkeys(dropping))[:MAX_CHAINS])
+    dropping = {hook for body in _dump(GET_CHAIN) if (hook := _dropping(body))}
+    told = [hook for hook in (*TOLD_FIRST, *HOOKS) if hook in dropping]
+    return Ruleset(sum(1 for _ in _dump(GET_RULE)), tuple(dict.fromkeys(told)))
 
 
-def _drops(policy: bytes | None) -> bool:
-    """Whether a chain's policy (big-endian, base chains only) is to drop."""
-    return policy is not None and len(policy) == 4 and int.from_bytes(policy, "big") == POLICY_DROP
+def _dropping(body: bytes) -> str:
+    """The hook at which a chain drops what no rule takes; "" for any other chain."""
+    chain = dict(attributes(body, FAMILY_HEADER.size))
+    if body[0] not in FAMILIES or _number(chain.get(CHAIN_POLICY)) != POLICY_DROP:
+        return ""
+    number = _number(dict(attributes(chain.get(CHAIN_HOOK, b""))).get(HOOK_NUMBER))
+    return HOOKS[number] if 0 <= number < len(HOOKS) else ""
+
+
+def _number(value: bytes | None) -> int:
+    """A big-endian number of 32 bits, -1 where there is none."""
+    return int.from_bytes(value, "big") if value is not None and len(value) == 4 else -1
 
 
 def _dump(kind: int) -> Iterator[bytes]:

@@ -30,7 +30,7 @@ def refused(code: int, text: str) -> Callable[[], nft.Ruleset]:
 @pytest.mark.parametrize(
     ("ruleset", "line"),
     [
-        (rules(12, "INPUT", "FORWARD"), "nftables: 12 rules, policy drop in INPUT, FORWARD"),
+        (rules(12, "input", "forward"), "nftables: 12 rules, policy drop in input, forward"),
         (rules(1), "nftables: 1 rule"),
         (rules(0, "input"), "nftables: 0 rules, policy drop in input"),
         (rules(0), "none seen"),

@@ -27,8 +27,10 @@ def message(kind: int, body: bytes) -> bytes:
     return HEADER.pack(HEADER.size + len(body), kind, 2, 1, 0) + body
 
 
-def chain(name: str, policy: int | None) -> bytes:
-    body = nft.FAMILY_HEADER.pack(2, 0, 0) + attribute(nft.CHAIN_NAME, name.encode() + b"\0")
+def chain(hook: int | None, policy: int | None, family: int = 2) -> bytes:
+    body = nft.FAMILY_HEADER.pack(family, 0, 0)
+    if hook is not None:
+        body += attribute(0x8000 | nft.CHAIN_HOOK, attribute(nft.HOOK_NUMBER, struct.pack(">I", hook)))
     body += b"" if policy is None else attribute(nft.CHAIN_POLICY, struct.pack(">I", policy))
     return message(nft.SUBSYSTEM << 8 | NEW_CHAIN, body)
 
@@ -67,24 +69,32 @@ class Kernel:
         return next(self._left)
 
 
-def test_rules_are_counted_over_packets_and_dropping_chains_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    chains = [chain("INPUT", 0) + chain("FORWARD", 0), chain("OUTPUT", 1) + chain("DOCKER", None), DONE]
+def hooks(monkeypatch: pytest.MonkeyPatch, *chains: bytes) -> tuple[str, ...]:
+    Kernel(monkeypatch, {nft.GET_CHAIN: [b"".join(chains), DONE], nft.GET_RULE: [DONE]})
+    return nft.ruleset().dropping
+
+
+def test_rules_are_counted_over_packets_and_dropping_hooks_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [chain(2, 0) + chain(1, 0), chain(3, 1) + chain(None, None), DONE]
     kernel = Kernel(monkeypatch, {nft.GET_CHAIN: chains, nft.GET_RULE: [RULE * 3, RULE + DONE]})
-    assert nft.ruleset() == (4, ("INPUT", "FORWARD"))
+    assert nft.ruleset() == (4, ("input", "forward"))
     kinds, flags = zip(*(HEADER.unpack_from(sent)[1:3] for sent in kernel.asked), strict=True)
     assert kinds == (10 << 8 | 4, 10 << 8 | 7)
     assert set(flags) == {0x301}
 
 
-def test_one_name_in_two_families_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    Kernel(monkeypatch, {nft.GET_CHAIN: [chain("input", 0) * 2, DONE], nft.GET_RULE: [DONE]})
-    assert nft.ruleset() == (0, ("input",))
+def test_one_hook_in_two_families_is_named_once_and_input_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [chain(0, 0), chain(2, 0, 10), chain(2, 0), chain(1, 0, 1), chain(3, 0), chain(4, 0)]
+    assert hooks(monkeypatch, *chains) == ("input", "forward", "output", "prerouting", "postrouting")
 
 
-def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = b"".join(chain(f"c{number}", 0) for number in range(50))
-    Kernel(monkeypatch, {nft.GET_CHAIN: [many, DONE], nft.GET_RULE: [DONE]})
-    assert len(nft.ruleset().dropping) == nft.MAX_CHAINS
+@pytest.mark.parametrize("family", [0, 3, 5, 7])
+def test_policies_for_other_than_ip_packets_do_not_count(monkeypatch: pytest.MonkeyPatch, family: int) -> None:
+    assert hooks(monkeypatch, chain(1, 0, family)) == ()
+
+
+def test_a_chain_without_a_hook_or_with_a_strange_one_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hooks(monkeypatch, chain(None, 0), chain(5, 0, 1), chain(0xFFFFFFFF, 0), chain(1, None)) == ()
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP])
@@ -96,7 +106,7 @@ def test_a_refusal_is_the_kernels(monkeypatch: pytest.MonkeyPatch, code: int) ->
 
 
 @pytest.mark.parametrize(
-    "broken", [b"\x01", HEADER.pack(4, 0, 0, 1, 0), HEADER.pack(500, 0, 0, 1, 0), chain("x", 0)[:-2]]
+    "broken", [b"\x01", HEADER.pack(4, 0, 0, 1, 0), HEADER.pack(500, 0, 0, 1, 0), chain(1, 0)[:-2]]
 )
 def test_a_broken_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, broken: bytes) -> None:
     Kernel(monkeypatch, {nft.GET_CHAIN: [broken]})
