@@ -1,6 +1,6 @@
 """The beginning of a scan: the probes start on the nodes while this machine still loads what reads their reports.
 
-Imports the transport only, so that nothing heavy stands before the first probe. Reads no report.
+Imports nothing heavier than the transport, so that little stands before the first probe. Reads no report.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fabricdoc.errors import UsageError
+from fabricdoc.fabric.signatures import kernel_signatures
 from fabricdoc.transport import Asking, NodeSpec
 
 SCAN_DEADLINE_S = 10.0
@@ -25,7 +26,11 @@ def begin_scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S
         raise UsageError(
             f"counters can be watched for 0 to {MOST_WATCH_S:g} s, not {watch_s:g} s", fix="name fewer seconds"
         )
-    request = {"do": "scan", "deadline_s": round(deadline_s * PROBE_SHARE, 3)}
+    request = {
+        "do": "scan",
+        "deadline_s": round(deadline_s * PROBE_SHARE, 3),
+        "kernel_signatures": list(kernel_signatures()),
+    }
     if watch_s:
         request["watch_s"] = watch_s
     return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)

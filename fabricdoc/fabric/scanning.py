@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.checks import check_fabric
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.asking import SCAN_DEADLINE_S, begin_scan
+from fabricdoc.fabric.clocks import clock_offset
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode, Node
@@ -50,9 +51,11 @@ def _read(answer: Answer) -> Node | FailedNode:
     try:
         if answer.error is not None:
             raise answer.error
-        return read_report(spec.name, spec.target, _report(answer))
+        node = read_report(spec.name, spec.target, _report(answer))
     except NodeError as error:
         return FailedNode(name=spec.name, target=spec.target, id=error.id, message=error.message, fix=error.fix)
+    offset = clock_offset(node.host.clock, answer.asked_at, max(0.0, answer.seconds - node.watched_s))
+    return node.model_copy(update={"clock_offset_s": offset})
 
 
 def _report(answer: Answer) -> object:

@@ -25,13 +25,17 @@ GRACE_S = 2.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What one node said: exactly one of `message` and `error`, what it printed besides, and the seconds it took."""
+    """What one node said: exactly one of `message` and `error`, what it printed besides, and the seconds it took.
+
+    `asked_at` is when its probe was begun, by this machine's clock (Unix seconds).
+    """
 
     node: NodeSpec
     message: dict[str, Any] | None
     error: NodeError | None
     stderr: str
     seconds: float
+    asked_at: float
 
 
 class _Question:
@@ -78,7 +82,8 @@ class _Question:
 
     def answer(self) -> Answer:
         error = None if self.message is not None else self.channel.explain()
-        return Answer(self.channel.node, self.message, error, self.channel.output(), self.seconds)
+        asked_at = time.time() - (time.monotonic() - self.channel.begun_at)
+        return Answer(self.channel.node, self.message, error, self.channel.output(), self.seconds, asked_at)
 
 
 class Asking:

@@ -11,11 +11,13 @@ import pytest
 
 from fabricdoc.errors import UsageError
 from fabricdoc.fabric import begin_scan, scan
+from fabricdoc.fabric.signatures import kernel_signatures
+from fabricdoc.model.documents import Unknown
 from fabricdoc.transport import NodeSpec
 
 pytestmark = pytest.mark.unit
 
-HEAVY = ("pydantic", "rich", "pyroute2", "asyncio", "torch")
+HEAVY = ("pydantic", "rich", "pyroute2", "asyncio", "torch", "tomllib")
 
 
 def test_beginning_loads_nothing_heavy() -> None:
@@ -67,7 +69,15 @@ def test_watching_comes_on_top_of_the_deadline(
     monkeypatch.setattr("fabricdoc.fabric.asking.Asking", lambda *args, **kwargs: asked.append((args, kwargs)))
     specs = [NodeSpec("a", "local")]
     begin_scan(specs, **options)
+    request_ = {**request_, "kernel_signatures": list(kernel_signatures())}
     assert asked == [((specs, "scan", request_), {"deadline_s": deadline_s})]
+
+
+def test_the_probe_is_told_what_to_look_for_in_the_kernels_log() -> None:
+    """Against this machine: the request is taken, whether or not the log may be read here."""
+    (node,) = scan([NodeSpec("a", "local")]).nodes
+    told = node.host.kernel_log
+    assert not isinstance(told, Unknown) or "/dev/kmsg" in told.unknown
 
 
 @pytest.mark.parametrize("watch_s", [-1.0, 600.5, float("nan"), float("inf")])

@@ -12,6 +12,7 @@ from fabricdoc.errors import NodeError
 from fabricdoc.fabric import scan
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
+from fabricdoc.transport import NodeSpec
 from tests.fabrics import netdev, node
 
 pytestmark = pytest.mark.unit
@@ -39,6 +40,8 @@ def scanned(monkeypatch: pytest.MonkeyPatch, answers: Answers, asked: list[Any] 
                 node=one,
                 message=None if isinstance(answers[one.name], NodeError) else answers[one.name],
                 error=answers[one.name] if isinstance(answers[one.name], NodeError) else None,
+                seconds=0.4,
+                asked_at=1_000_000.0,
             )
             for one in nodes
         )
@@ -58,7 +61,8 @@ def test_nodes_keep_their_order_names_and_targets(monkeypatch: pytest.MonkeyPatc
 def test_the_probe_gets_less_time_than_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     scanned(monkeypatch, {"a": report("a")}, asked, deadline_s=20)
-    assert asked == [("scan", {"do": "scan", "deadline_s": 14.0}, 20)]
+    ((module, request, deadline_s),) = asked
+    assert (module, request["do"], request["deadline_s"], deadline_s) == ("scan", "scan", 14.0, 20)
 
 
 def test_a_node_that_fails_is_listed_and_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,3 +102,28 @@ def test_an_answer_that_is_no_report_fails_the_node(
 def test_findings_come_from_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = scanned(monkeypatch, {"alpha": report("alpha"), "be": report("be", mtu=1500, ip="10.77.0.2")})
     assert [finding.id for finding in fabric.findings if finding.severity != "info"] == ["mtu-mismatch"]
+
+
+def at(clock: float | None, watched_s: float = 0.0) -> dict[str, Any]:
+    """A report whose clock read this, in a scan that watched for so long."""
+    said = report("a")
+    said["report"]["host"]["clock"] = {"unknown": "time limit"} if clock is None else clock
+    said["report"]["watched_s"] = watched_s
+    return said
+
+
+def test_a_clocks_offset_is_from_the_middle_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: Answers = {"a": at(1_000_002.7), "bb": at(1_000_000.2), "c": at(None)}
+    ahead, right, unread = scanned(monkeypatch, answers).nodes
+    assert (ahead.clock_offset_s, right.clock_offset_s) == (2.5, 0.0)
+    assert unread.clock_offset_s == Unknown(unknown="time limit")
+
+
+def test_the_time_counters_were_watched_is_no_part_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    (node,) = scanned(monkeypatch, {"a": at(1_000_000.05, watched_s=0.3)}).nodes
+    assert node.clock_offset_s == 0.0
+
+
+def test_this_machines_own_clock_is_right() -> None:
+    (node,) = scan([NodeSpec("a", "local")]).nodes
+    assert isinstance(node.clock_offset_s, Unknown) or abs(node.clock_offset_s) < 1.0

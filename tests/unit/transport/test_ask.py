@@ -42,6 +42,12 @@ def test_answers_come_in_the_nodes_order_whatever_fails(payload: bytes) -> None:
     assert children() == before
 
 
+def test_answers_say_when_their_question_was_put(payload: bytes) -> None:
+    before = time.time()
+    (answer,) = ask([NodeSpec("a", "local")], "echo", {"do": "echo", "value": 7}, deadline_s=20, payload=payload)
+    assert before - 0.1 <= answer.asked_at <= time.time() - answer.seconds + 0.1
+
+
 def test_a_late_node_is_killed_and_the_others_stand(payload: bytes, tmp_path: Path) -> None:
     before = children()
     nodes = [NodeSpec("late", "local", env={"NOTE": str(tmp_path / "pid")}), NodeSpec("fine", "local")]
