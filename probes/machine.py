@@ -5,7 +5,6 @@ Files of /sys and /proc only, each read on its own. What is good or bad is fabri
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from .facts import exists, listed, load, names, unknown
@@ -19,6 +18,7 @@ WATCHED = (
 NO_NAMES = frozenset({"", "none", "default string", "to be filled by o.e.m.", "system product name", "not specified"})
 MAX_GROUPS = 1024
 MAX_POLICIES = 2048
+MAX_STATE = 40
 HOTPLUG_MARK = "/etc/nvidia/cx7-hotplug-enabled"
 HOTPLUG_STATE = "/sys/devices/platform/MTKP0001:00/pcie_hotplug/hotplug_enabled"
 # net/core/sysctl_net_core.c registers this file for the first network namespace only
@@ -110,14 +110,17 @@ def ip_forward(root: str) -> bool:
     return load(f"{root}/proc/sys/net/ipv4/ip_forward") != "0"
 
 
-def hotplug_armed(root: str) -> bool:
+def hotplug_armed(root: str) -> Any:
     """Whether DGX Spark's handler may power the ConnectX-7 off: its marker file, else the platform's own switch.
 
-    From the package dgx-spark-mlnx-hotplug. A container may hide the marker, the switch it does not.
+    From the package dgx-spark-mlnx-hotplug. A container may hide the marker, the switch it does not; other machines
+    have neither. Raises OSError.
     """
     if exists(root + HOTPLUG_MARK):
         return True
-    return exists(root + HOTPLUG_STATE) and re.match(r"[1-9Yy]|enabled", load(root + HOTPLUG_STATE)) is not None
+    state = load(root + HOTPLUG_STATE).lower() if exists(root + HOTPLUG_STATE) else "0"
+    known = {"1": True, "enabled": True, "y": True, "0": False, "disabled": False, "n": False}
+    return known.get(state, unknown(f"{HOTPLUG_STATE} says {state[:MAX_STATE]!r}"))
 
 
 def uptime(root: str) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fabricdoc.model.documents import Fact, Unknown
 
-PRECISE_S = 0.5
+PRECISE_S = 0.9
 """An answer within twice this many seconds tells a clock well enough to be reported whatever it says."""
 SURELY_OFF_S = 1.0
 """By how much a slow answer's reading must lie outside the time of the question to be reported all the same."""

@@ -137,6 +137,11 @@ def test_where_the_marker_is_hidden_the_platform_tells(tmp_path: Path, text: str
     assert machine.hotplug_armed(str(tmp_path)) is armed
 
 
+def test_a_switch_that_says_something_else_is_quoted(tmp_path: Path) -> None:
+    write(tmp_path, {machine.HOTPLUG_STATE: "pending"})
+    assert machine.hotplug_armed(str(tmp_path))["unknown"].endswith("says 'pending'")
+
+
 @given(st.text(max_size=60).filter(lambda text: "\0" not in text and "/" not in text))
 def test_any_uptime_is_a_number_or_a_reason(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root = tmp_path_factory.mktemp("uptime")
