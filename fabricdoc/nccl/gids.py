@@ -122,9 +122,9 @@ def _number(text: str) -> int:
 
 
 def _versions(gid: Gid) -> frozenset[int]:
-    """The version in the kernel's word, as NCCL reads it; every one where the word was not read."""
+    """The version in the kernel's word, as NCCL reads it; either where the word was not read."""
     if isinstance(gid.type, Unknown):
-        return frozenset({0, 1, 2})
+        return frozenset({1, 2})
     if gid.type.startswith(("IB/RoCE v1", "RoCE v1")):
         return frozenset({1})
     return frozenset({2 if gid.type.startswith("RoCE v2") else 0})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Container, Fabric, GidChoice, Hca, Host, Netdev, Node, Route
-from tests.fabrics.parts import loopback, plain_netdev
+from tests.fabrics.parts import loopback, plain_netdev, usual_rules
 from tests.fabrics.spark import spark_one_cable
 
 ELSEWHERE = Unknown(unknown="its interface is in another network namespace")
@@ -31,6 +31,7 @@ def container_node(*, host_network: bool = False, device_files: bool = False) ->
             Route(destination="default", netdev="eth0", gateway="172.17.0.1"),
             Route(destination="172.17.0.0/16", netdev="eth0", source="172.17.0.2"),
         ),
+        "neighbours": (),
         "counters": (),
         "cages": (),
         "nccl_gids": tuple(
@@ -108,7 +109,7 @@ def _alone(
         gpus=(),
         host=_plain_host(name, memlock),
         container=container,
-        rules=(),
+        rules=usual_rules(),
         neighbours=(),
         pcie=(),
         counters=(),

@@ -17,15 +17,19 @@ from fabricdoc.model.fabric import (
     Address,
     Counters,
     Endpoint,
+    Fabric,
     Gid,
     GidChoice,
     Hca,
     Link,
     LinkProof,
+    Neighbour,
     Netdev,
+    Node,
     PcieFunction,
     Port,
     Qos,
+    Rule,
 )
 
 PROVEN_AT = "2026-03-01T12:00:00Z"
@@ -36,6 +40,10 @@ TYPES = ("IB/RoCE v1", "RoCE v2")
 VIRTUAL = Unknown(unknown="no device behind it (virtual)")
 NO_PORT_NAME = Unknown(unknown="the driver gives none")
 NO_SPEED = Unknown(unknown="the kernel reports -1: not known, or no link")
+NO_DUPLEX = Unknown(unknown="the kernel reports 255: not known, or no link")
+NO_FEC = Unknown(unknown="its driver names no active encoding (no link, or none in use)")
+NO_LANES = Unknown(unknown="neither kernel nor driver tells")
+NO_ADDRESS = Unknown(unknown="it has no address that could get lost")
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,7 @@ class RoceFunction:
     lanes: int = 2
     qos: Qos | Unknown = NOT_READ
     altnames: tuple[str, ...] = ()
+    persistence: str = "/etc/netplan/40-cx7.yaml"  # 4.1
 
     @property
     def mac(self) -> str:
@@ -154,14 +163,14 @@ def netdev_of(one: RoceFunction, ifindex: int) -> Netdev:
         phys_port_name=one.connector,
         altnames=one.altnames,
         addresses=tuple(Address(ip=ip, prefix=24, family="ipv4") for ip in one.ips),
-        duplex="full" if one.up else Unknown(unknown="no link"),
+        duplex="full" if one.up else NO_DUPLEX,
         autoneg=True,
-        fec="RS" if one.up else "Off",
-        lanes=one.lanes if one.up else Unknown(unknown="no link"),
+        fec="RS" if one.up else NO_FEC,
+        lanes=one.lanes if one.up else NO_LANES,
         rp_filter=2,
         arp_ignore=0,
         arp_announce=0,
-        persistence="netplan" if one.ips else Unknown(unknown="it has no address"),
+        persistence=one.persistence if one.ips else NO_ADDRESS,
         qos=one.qos,
     )
 
@@ -283,7 +292,7 @@ def lossless(priority: int = 3) -> Qos:
         cnp_dscp=48,
         pause_rx=False,
         pause_tx=False,
-        source="dcb",
+        source="dcb, sysfs",
     )
 
 
@@ -300,8 +309,39 @@ def factory_qos() -> Qos:
         cnp_dscp=48,
         pause_rx=True,
         pause_tx=True,
-        source="dcb",
+        source="dcb, sysfs",
     )
+
+
+def usual_rules() -> tuple[Rule, ...]:
+    """The policy rules of a node that nobody gave any: local, main, default."""
+    four = tuple(Rule(priority=priority, table=table) for priority, table in ((0, 255), (32766, 254), (32767, 253)))
+    six = tuple(Rule(priority=priority, table=table, family="ipv6") for priority, table in ((0, 255), (32766, 254)))
+    return four + six
+
+
+def met(fabric: Fabric) -> Fabric:
+    """The fabric after every port has spoken to those on its wire: neighbours beyond proven links, by subnet."""
+    found: dict[str, list[Neighbour]] = {node.name: list(_known(node)) for node in fabric.nodes}
+    for link in () if isinstance(fabric.links, Unknown) else fabric.links:
+        for near, far in ((link.a, link.b), (link.b, link.a)):
+            if near.node != far.node and near.ip and far.ip and _same_net(near.ip, far.ip):
+                found[near.node].append(Neighbour(ip=far.ip, netdev=near.netdev, mac=far.mac, state="reachable"))
+    nodes = (node.model_copy(update={"neighbours": tuple(found[node.name])}) for node in fabric.nodes)
+    return fabric.model_copy(update={"nodes": tuple(nodes)})
+
+
+def _known(node: Node) -> tuple[Neighbour, ...]:
+    return () if isinstance(node.neighbours, Unknown) else node.neighbours
+
+
+def _same_net(one: str, other: str) -> bool:
+    return one.rpartition(".")[0] == other.rpartition(".")[0]
+
+
+def by_address(functions: Iterable[PcieFunction]) -> tuple[PcieFunction, ...]:
+    """PCIe functions in the order in which a scan lists them."""
+    return tuple(sorted(functions, key=lambda one: one.address))
 
 
 Member = tuple[str, RoceFunction]  # node name, function

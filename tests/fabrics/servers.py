@@ -20,6 +20,7 @@ from fabricdoc.model.fabric import (
     Host,
     Library,
     Link,
+    Neighbour,
     Netdev,
     Node,
     Route,
@@ -28,17 +29,20 @@ from fabricdoc.model.pcie import PcieFunction
 from tests.fabrics.parts import (
     RoceFunction,
     bridge,
+    by_address,
     choice_of,
     counters_of,
     guid_text,
     hca_of,
     loopback,
     lossless,
+    met,
     netdev_of,
     pcie_of,
     plain_netdev,
     proven,
     segment_links,
+    usual_rules,
 )
 
 RAILS = 8
@@ -69,7 +73,7 @@ def eight_rail_servers(nodes: int = 2, *, bad_rail: int | None = None, fault: Fa
     if bad_rail is not None and fault == "lossy":
         made[-1] = with_loss(made[-1], built[-1][bad_rail])
     swapped = bad_rail if fault == "swapped" else None
-    return Fabric(nodes=tuple(made), links=_links(built, swapped), created="2026-03-01T12:00:05Z")
+    return met(Fabric(nodes=tuple(made), links=_links(built, swapped), created="2026-03-01T12:00:05Z"))
 
 
 def eight_rail_bad() -> Fabric:
@@ -102,6 +106,7 @@ def rail(node: int, k: int) -> RoceFunction:
         lanes=4,
         qos=lossless(),
         altnames=(f"rail{k}",),
+        persistence="/etc/netplan/60-rails.yaml",
     )
 
 
@@ -157,9 +162,9 @@ def server(number: int, rails: list[RoceFunction]) -> Node:
         gpus=tuple(gpu(number, k) for k in range(RAILS)),
         host=server_host(name, number),
         container=Container(kind="none"),
-        rules=(),
-        neighbours=(),
-        pcie=tuple(function for k, one in enumerate(rails) for function in _functions(k, one)),
+        rules=usual_rules(),
+        neighbours=(Neighbour(ip="10.0.255.254", netdev="eno1", mac="b0:19:21:00:00:02", state="reachable"),),
+        pcie=by_address(function for k, one in enumerate(rails) for function in _functions(k, one)),
         counters=tuple(counter for one in rails for counter in counters_of(one)),
         cages=tuple(Cage(id=f"{guid_text(one.chip)}/p0", hcas=(one.hca,), by=CAGE_EVIDENCE) for one in rails),
         nccl_gids=tuple(choice_of(one) for one in rails if one.up),
@@ -276,15 +281,15 @@ def server_host(name: str, number: int) -> Host:
         libibverbs="/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.39.0",
         torch="2.9.0",
         product="Invented 8-GPU server",
-        bios="2.3",
+        bios="2.3 05/01/2025",
         governor="performance",
         iommu="passthrough",
-        modules=("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem"),
+        modules=("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem", "nvidia_uvm", "rdma_cm"),
         ibverbs_providers=("libmlx5-rdmav34.so",),
-        libnccl=(Library(path="/usr/lib/x86_64-linux-gnu/libnccl.so.2", version="2.30.7", sha256="5b" * 32),),
+        libnccl=(Library(path="/usr/lib/x86_64-linux-gnu/libnccl.so.2", version="2.30.7+cuda12.9", sha256="5b" * 32),),
         nccl_plugins=(),
         nccl_conf=(),
-        firewall="none",
+        firewall="none seen",
         ip_forward=False,
         hotplug_armed=False,
         uptime_s=1_000_000.0,

@@ -11,21 +11,24 @@ from dataclasses import replace
 from typing import Literal
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Cage, Container, Fabric, Gpu, GpuPath, Host, Library, Netdev, Node, Route
+from fabricdoc.model.fabric import Cage, Container, Fabric, Gpu, GpuPath, Host, Library, Neighbour, Netdev, Node, Route
 from fabricdoc.model.pcie import PcieFunction
 from tests.fabrics.parts import (
     RoceFunction,
     bridge,
+    by_address,
     choice_of,
     counters_of,
     factory_qos,
     hca_of,
     loopback,
     lossless,
+    met,
     netdev_of,
     pcie_of,
     plain_netdev,
     segment_links,
+    usual_rules,
 )
 
 End = tuple[int, int]  # node number, cage
@@ -198,7 +201,7 @@ def fabric_of(
         spark_node(names[number], number, node, second_width=2 if narrow == number else 4)
         for number, node in enumerate(nodes)
     ]
-    return Fabric(nodes=tuple(built), links=tuple(links), created="2026-03-01T12:00:05Z")
+    return met(Fabric(nodes=tuple(built), links=tuple(links), created="2026-03-01T12:00:05Z"))
 
 
 def spark_node(name: str, number: int, functions: Sequence[RoceFunction], *, second_width: int = 4) -> Node:
@@ -215,9 +218,9 @@ def spark_node(name: str, number: int, functions: Sequence[RoceFunction], *, sec
         gpus=(spark_gpu(number),),
         host=spark_host(name, number),
         container=Container(kind="none"),
-        rules=(),
-        neighbours=(),
-        pcie=(*_bridges(second_width), *(pcie_of(one, max_width=4) for one in wide)),
+        rules=usual_rules(),
+        neighbours=(Neighbour(ip="192.168.1.1", netdev="enP7s7", mac="b0:19:21:00:00:01", state="reachable"),),
+        pcie=by_address((*_bridges(second_width), *(pcie_of(one, max_width=4) for one in wide))),
         counters=tuple(counter for one in ordered for counter in counters_of(one)),
         cages=_cages(ordered),
         nccl_gids=tuple(choice_of(one) for one in active),
@@ -305,7 +308,7 @@ def spark_gpu(number: int) -> Gpu:
         uuid=f"GPU-5a5a0000-0000-0000-0000-00000000000{number}",
         pci="000f:01:00.0",
         compute_capability="12.1",
-        memory_bytes=Unknown(unknown="NVML: not supported on this part; it uses the host's memory"),
+        memory_bytes=Unknown(unknown="NVML: not supported (unified memory)"),
         processes=(),
         tenants=(),
         sm_clock_mhz=208,
@@ -341,16 +344,16 @@ def spark_host(name: str, number: int) -> Host:
         infiniband_devices=("rdma_cm", "uverbs0", "uverbs1", "uverbs2", "uverbs3"),
         libibverbs="/usr/lib/aarch64-linux-gnu/libibverbs.so.1.14.50.0",
         torch=Unknown(unknown="no package torch for this python"),
-        product="NVIDIA DGX Spark",
+        product="NVIDIA_DGX_Spark",
         bios="5.36_0ACUM023",
         governor="performance",
         iommu="translated",
-        modules=("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia"),
+        modules=("ib_core", "ib_umad", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_uvm", "rdma_cm"),
         ibverbs_providers=("libmlx5-rdmav34.so",),
-        libnccl=(Library(path="/usr/lib/aarch64-linux-gnu/libnccl.so.2", version="2.30.7", sha256="5a" * 32),),
+        libnccl=(Library(path="/usr/lib/aarch64-linux-gnu/libnccl.so.2", version="2.30.7+cuda13.0", sha256="5a" * 32),),
         nccl_plugins=(),
         nccl_conf=(),
-        firewall="none",
+        firewall="none seen",
         ip_forward=True,
         hotplug_armed=True,
         uptime_s=86_400.0 + number,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from fabricdoc.checks import check_fabric
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Endpoint, Fabric, Gid, Hca, Link, Netdev, Node, NodeReport
+from fabricdoc.model.fabric import Endpoint, Fabric, Gid, Hca, Link, Neighbour, Netdev, Node, NodeReport
 from tests.fabrics.altering import changed, without
 from tests.fabrics.others import container_node
 from tests.fabrics.parts import gid_text, link_local, mac_of, rdma_mtu
@@ -44,6 +44,11 @@ def links(fabric: Fabric) -> tuple[Link, ...]:
 def gids(hca: Hca) -> tuple[Gid, ...]:
     assert isinstance(hca.ports[0].gids, tuple)
     return hca.ports[0].gids
+
+
+def known_neighbours(node: Node) -> tuple[Neighbour, ...]:
+    assert isinstance(node.neighbours, tuple)
+    return node.neighbours
 
 
 def ids(fabric: Fabric) -> set[tuple[str, str]]:
@@ -244,6 +249,21 @@ def test_a_foreign_port_is_up_and_meets_nobody() -> None:
     assert up - met == {"enp1s0f1np1", "enP2p1s0f1np1"}
 
 
+@EVERY
+def test_neighbours_are_the_addresses_at_the_other_ends(name: str) -> None:
+    fabric = RECORDED[name]()
+    macs = {(end.ip, end.mac) for end in ends(fabric)}
+    for node in fabric.nodes:
+        own = {address.ip for netdev in netdevs(node).values() for address in netdev.addresses}
+        for one in known_neighbours(node):
+            assert one.ip not in own
+            assert (one.ip, one.mac) in macs or one.netdev in ("enP7s7", "eno1")
+    if name == "spark-one-cable":
+        assert {(one.netdev, one.ip) for one in known_neighbours(fabric.nodes[0])} == {
+            ("enP7s7", "192.168.1.1"), ("enp1s0f0np0", "192.168.100.11"), ("enP2p1s0f0np0", "192.168.101.11"),
+        }  # fmt: skip
+
+
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 FAULTS: list[tuple[Fault, str, Any]] = [
@@ -314,7 +334,12 @@ def test_what_follows_is_told_anew() -> None:
         ("hca", "rocep1s0f0", {"firmware": "28.40.1000"}, lambda node: hcas(node)[2].firmware),
         ("port", "rocep1s0f0", {"state": "DOWN"}, lambda node: hcas(node)[2].ports[0].state),
         ("qos", "enp1s0f0np0", {"trust": "dscp"}, lambda node: netdevs(node)["enp1s0f0np0"].qos.trust),
-        ("pcie", "0002:01:00.0", {"current_width": 2}, lambda node: node.pcie[6].current_width),
+        (
+            "pcie",
+            "0002:01:00.0",
+            {"current_width": 2},
+            lambda node: node.pcie[4].current_width,
+        ),
         ("gpu", 0, {"sm_clock_mhz": 611}, lambda node: node.gpus[0].sm_clock_mhz),
         ("host", "*", {"memlock": 8192}, lambda node: node.host.memlock),
         ("container", "*", {"kind": "docker"}, lambda node: node.container.kind),
