@@ -18,9 +18,23 @@ from fabricdoc.model.rdma import Counters, Gid, Hca, Port
 
 __all__ = [
     "Address", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid", "GidChoice",
-    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "Neighbour", "Netdev", "Node",
+    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour", "Netdev", "Node",
     "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "Tenant",
 ]  # fmt: skip
+
+
+class LldpNeighbour(Frozen):
+    """What the machine at the other end of a port says of itself by LLDP; texts as sent, at most 255 characters each.
+
+    `chassis` and `port` are ids (a MAC or a name), `bridge` says whether it calls itself a switch.
+    """
+
+    netdev: str
+    chassis: str
+    port: str
+    system: str = ""
+    port_description: str = ""
+    bridge: bool = False
 
 
 class NodeReport(Frozen):
@@ -39,6 +53,7 @@ class NodeReport(Frozen):
     neighbours: Fact[tuple[Neighbour, ...]] = NOT_READ
     pcie: Fact[tuple[PcieFunction, ...]] = NOT_READ
     counters: Fact[tuple[Counters, ...]] = NOT_READ
+    lldp: Fact[tuple[LldpNeighbour, ...]] = NOT_READ
     watched_s: float = 0.0
     timings_ms: dict[str, float] = {}
 
@@ -107,21 +122,34 @@ class Endpoint(Frozen):
 
 
 class LinkProof(Frozen):
-    """What proved a link, and when (UTC): beacon frames heard in each direction."""
+    """What proved a link, and when (UTC): frames, or RDMA messages, that arrived in each direction.
 
-    method: Literal["beacon", "rdma-ping"]
+    Strongest first: `rdma-ping` (what NCCL needs), `beacon` (layer 2), `multicast` (link-local IPv6, where raw sockets
+    are not allowed), `lldp` (what the neighbour says of itself), `ping` (weak: never proves a link alone). `detail` is
+    one line of what was seen.
+    """
+
+    method: Literal["rdma-ping", "beacon", "multicast", "lldp", "ping"]
     at: str
     frames_a_to_b: int = 0
     frames_b_to_a: int = 0
+    detail: str = ""
 
 
 class Link(Frozen):
-    """What joins two ports: a cable (both ways, nobody else heard), a segment (several ports), or one-way."""
+    """What joins two ports: a cable (both ways, nobody else heard), a segment (several ports), or one-way.
+
+    `proof` is the strongest, `more_proofs` the others. `traits` say how it lies: `straight` or `crossed` (the two ends
+    are the same, or another, cage or port name of their nodes), `ring` (its nodes form a ring), `twins` (it loops
+    inside a chip between two HCAs of one cage).
+    """
 
     a: Endpoint
     b: Endpoint
     kind: Literal["cable", "segment", "one-way", "loop"]
     proof: LinkProof
+    more_proofs: tuple[LinkProof, ...] = ()
+    traits: tuple[Literal["straight", "crossed", "ring", "twins"], ...] = ()
 
 
 class Fabric(Document):
