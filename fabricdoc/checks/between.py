@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from fabricdoc.checks.builds import check_builds
+from fabricdoc.checks.clocks import check_clocks
+from fabricdoc.checks.crossed import check_crossed
 from fabricdoc.checks.firmware import check_firmware
+from fabricdoc.checks.foreign_ports import check_foreign_ports
+from fabricdoc.checks.gid_layout import check_gid_layout
+from fabricdoc.checks.hca_sets import check_hca_sets
 from fabricdoc.checks.host_facts import check_host_facts
 from fabricdoc.checks.link_addresses import check_link_addresses
 from fabricdoc.checks.link_pairs import check_link_pairs
+from fabricdoc.checks.port_pairs import check_port_pairs
 from fabricdoc.checks.qos_classes import check_qos_classes
 from fabricdoc.checks.qos_pairs import check_qos_pairs
+from fabricdoc.checks.rings import check_rings
 
 BETWEEN = (
     check_builds,
@@ -18,5 +25,12 @@ BETWEEN = (
     check_link_pairs,
     check_qos_classes,
     check_qos_pairs,
+    check_port_pairs,
+    check_gid_layout,
+    check_hca_sets,
+    check_foreign_ports,
+    check_crossed,
+    check_rings,
+    check_clocks,
 )
 """Each from a fabric to its findings; `identity` and `mtu` are named by `checks` itself."""
