@@ -13,17 +13,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fabricdoc.model.documents import Unknown
+from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Cage, Hca, Netdev, NodeReport
 
 CONNECTOR = re.compile(r"p\d{1,3}(s\d{1,3})?")
-SUFFIX = re.compile(r"\dn(p\d{1,3}(?:s\d{1,3})?)$")
-FUNCTION = re.compile(r"\.([0-7])$")
+SUFFIX = re.compile(r"\dn(p\d{1,3}(?:s\d{1,3})?)\Z")
+FUNCTION = re.compile(r"\.([0-7])\Z")
 NO_GUID = re.compile(r"[0:]*")
 BY_PORT_NAME = "sys_image_guid and phys_port_name"
 BY_SUFFIX = "sys_image_guid, np suffix of the interface's name and PCI function"
 BY_CHIP = "sys_image_guid: the only function of its chip"
 EVIDENCE = (BY_PORT_NAME, BY_SUFFIX, BY_CHIP)
+OTHER = "phys_port_name of something else (a representor)"
 SOFT_DRIVERS = ("rdma_rxe", "siw")
 
 
@@ -35,6 +36,17 @@ class Place(NamedTuple):
     connector: str
     function: str
     by: str
+
+
+class Spot(NamedTuple):
+    """What an interface says: its connector, its PCI function, and by which evidence ("" none, OTHER: no connector)."""
+
+    connector: str
+    function: str
+    by: str
+
+
+NO_SPOT = Spot("", "", "")
 
 
 def cages_of(node: NodeReport) -> tuple[Cage, ...]:
@@ -67,7 +79,7 @@ def _agreeing(places: list[Place]) -> list[Place]:
 
 def _places(node: NodeReport) -> Iterator[Place]:
     """Every port of every physical function whose place can be told."""
-    netdevs = {netdev.name: netdev for netdev in (() if isinstance(node.netdevs, Unknown) else node.netdevs)}
+    spots = {netdev.name: _spot(netdev) for netdev in (() if isinstance(node.netdevs, Unknown) else node.netdevs)}
     functions = () if isinstance(node.pcie, Unknown) else node.pcie
     virtual = {one.address for one in functions if one.physical_function is not None}
     hcas = [hca for hca in (() if isinstance(node.hcas, Unknown) else node.hcas) if _is_physical(hca, virtual)]
@@ -75,8 +87,8 @@ def _places(node: NodeReport) -> Iterator[Place]:
     for hca in hcas:
         chip = _chip(hca)
         for port in hca.ports if chip else ():
-            netdev = netdevs.get(port.netdev) if isinstance(port.netdev, str) else None
-            place = _place(hca, chip, netdev, is_alone=chip in alone and len(hca.ports) == 1)
+            spot = spots.get(port.netdev) if isinstance(port.netdev, str) else None
+            place = _place(hca, chip, spot or NO_SPOT, is_alone=chip in alone and len(hca.ports) == 1)
             if place is not None:
                 yield place
 
@@ -93,24 +105,30 @@ def _chip(hca: Hca) -> str:
     return "" if isinstance(guid, Unknown) or NO_GUID.fullmatch(guid) else guid
 
 
-def _place(hca: Hca, chip: str, netdev: Netdev | None, *, is_alone: bool) -> Place | None:
+def _spot(netdev: Netdev) -> Spot:
+    """What an interface says of its connector: the driver's word, else the one suffix in its names."""
+    function = _function(netdev.pci)
+    if isinstance(netdev.phys_port_name, str):
+        is_connector = CONNECTOR.fullmatch(netdev.phys_port_name)
+        return Spot(netdev.phys_port_name, function, BY_PORT_NAME) if is_connector else Spot("", function, OTHER)
+    named = {found[1] for name in (netdev.name, *netdev.altnames) if (found := SUFFIX.search(name))}
+    return Spot(named.pop(), function, BY_SUFFIX) if len(named) == 1 else Spot("", function, "")
+
+
+def _place(hca: Hca, chip: str, spot: Spot, *, is_alone: bool) -> Place | None:
     """The place of one port by its interface, or None where its facts don't tell.
 
     `is_alone`: the only port of the only function of its chip, which sits in a cage whatever that is called.
     """
-    function = _function(hca, netdev)
-    if netdev is not None:
-        if isinstance(netdev.phys_port_name, str):
-            is_connector = CONNECTOR.fullmatch(netdev.phys_port_name)
-            return Place(hca.name, chip, netdev.phys_port_name, function, BY_PORT_NAME) if is_connector else None
-        named = {found[1] for name in (netdev.name, *netdev.altnames) if (found := SUFFIX.search(name))}
-        if len(named) == 1 and function:
-            return Place(hca.name, chip, named.pop(), function, BY_SUFFIX)
-    return Place(hca.name, chip, "", function, BY_CHIP) if is_alone and isinstance(hca.pci, str) else None
+    function = _function(hca.pci) or spot.function
+    if spot.by == BY_PORT_NAME or (spot.by == BY_SUFFIX and function):
+        return Place(hca.name, chip, spot.connector, function, spot.by)
+    if is_alone and spot.by != OTHER and isinstance(hca.pci, str):
+        return Place(hca.name, chip, "", function, BY_CHIP)
+    return None
 
 
-def _function(hca: Hca, netdev: Netdev | None) -> str:
-    """The PCI function number of the HCA, else of its interface, "" where neither tells."""
-    addresses = (hca.pci, netdev.pci if netdev is not None else None)
-    found = (FUNCTION.search(address) for address in addresses if isinstance(address, str))
-    return next((match[1] for match in found if match), "")
+def _function(address: Fact[str]) -> str:
+    """The function number of a PCI address, "" where there is none."""
+    found = None if isinstance(address, Unknown) else FUNCTION.search(address)
+    return found[1] if found else ""

@@ -15,6 +15,7 @@ from fabricdoc.model.fabric import GpuPath, NodeReport, PcieFunction
 
 BUS = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}):[0-9a-f]{2}\.[0-7]")
 MOST_PATHS = 1 << 16
+MOST_BRIDGES = 64
 
 
 def gpu_paths(node: NodeReport) -> tuple[GpuPath, ...]:
@@ -35,8 +36,11 @@ def gpu_paths(node: NodeReport) -> tuple[GpuPath, ...]:
 
 
 def _path(one: PcieFunction, other: PcieFunction, is_split: bool) -> str:
-    """The word for two functions, "" where it can't be told; `is_split` says that there are several NUMA nodes."""
-    if not one.upstream or not other.upstream:
+    """The word for two functions, "" where it can't be told; `is_split` says that there are several NUMA nodes.
+
+    No bridge above a function is unknown rather than none; more than 64 are no chain.
+    """
+    if not all(0 < len(end.upstream) <= MOST_BRIDGES for end in (one, other)):
         return ""
     together = zip(one.upstream, other.upstream, strict=False)
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], together))

@@ -18,6 +18,7 @@ ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
 LINK_LOCAL = 0xFE80 << 48  # the upper 64 bits of fe80::/64
 MAPPED = (0xFFFF, (0xFF0E << 80) | 0xFFFF)  # the upper 96 bits of ::ffff:a.b.c.d and of its multicast form
 WIDTHS = {"AF_INET": 32, "AF_INET6": 128}
+MOST_POSSIBLE = 8
 NUMBER = re.compile(r"\s*([+-]?[0-9]{1,9})")
 
 
@@ -55,8 +56,7 @@ class Wanted(NamedTuple):
 def gid_choices(hcas: Fact[tuple[Hca, ...]]) -> tuple[GidChoice, ...]:
     """NCCL's choice on every ACTIVE Ethernet port; ports where it can't be told are left out."""
     ports = [(hca.name, port) for hca in (() if isinstance(hcas, Unknown) else hcas) for port in hca.ports]
-    usable = ((name, port) for name, port in ports if port.state == "ACTIVE" and port.link_layer == "Ethernet")
-    choices = (choose_gid(port, hca=name) for name, port in usable)
+    choices = (choose_gid(port, hca=name) for name, port in ports if port.state == "ACTIVE")
     return tuple(choice for choice in choices if isinstance(choice, GidChoice))
 
 
@@ -81,8 +81,10 @@ def choose_gid(
     possible = {slots[0]}
     for candidate in slots[1:]:
         possible = {slot for current in possible for slot in _after(current, candidate, wanted)}
+        if len(possible) > MOST_POSSIBLE:
+            break
     if len(possible) > 1:
-        listed = ", ".join(str(slot.at) for slot in sorted(possible))
+        listed = ", ".join(str(slot.at) for slot in sorted(possible)[:MOST_POSSIBLE])
         return Unknown(unknown=f"a GID type that decides is unknown: index {listed} are possible")
     chosen = possible.pop()
     text = {gid.index: gid.gid for gid in port.gids}.get(chosen.at, ZERO)

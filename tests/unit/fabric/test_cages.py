@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_the_interface_knows_the_function_where_the_device_does_not() -> None:
 @pytest.mark.parametrize("guid", [NOT_READ, "0000:0000:0000:0000", "", "0"])
 def test_without_a_chip_there_is_no_cage(guid: Any) -> None:
     node = first(changed(spark_straight(), "spark-a", "hca", "rocep1s0f0", sys_image_guid=guid))
-    assert shape(node)[f"{CHIP}/p0"] == ("roceP2p1s0f0",)
+    assert shape(node) == TWINS | {f"{CHIP}/p0": ("roceP2p1s0f0",)}
 
 
 def test_virtual_functions_are_in_no_cage() -> None:
@@ -213,6 +214,17 @@ def test_a_device_with_two_ports_is_in_both_its_cages() -> None:
     assert [cage.hcas for cage in cages_of(set_facts(node, {"hcas": (both,)}))] == [("mlx5_0",), ("mlx5_0",)]
 
 
+def test_a_nameless_device_with_two_ports_is_in_no_cage() -> None:
+    """Two connectors or two lanes of one: the chip alone does not say."""
+    bare = changed(eight_rail_servers(), "*", "netdev", phys_port_name=NOT_READ, name="eth", altnames=())
+    node = first(bare)
+    assert isinstance(node.hcas, tuple)
+    hca = node.hcas[0]
+    both = set_facts(hca, {"ports": (hca.ports[0], set_facts(hca.ports[0], {"number": 2}))})
+    assert len(cages_of(set_facts(node, {"hcas": (hca,)}))) == 1
+    assert cages_of(set_facts(node, {"hcas": (both,)})) == ()
+
+
 # --- recorded fabrics and hostile reports ----------------------------------------------------------------------------
 
 
@@ -220,6 +232,21 @@ def test_a_device_with_two_ports_is_in_both_its_cages() -> None:
 def test_recorded_fabrics_hold_their_cages(name: str) -> None:
     for node in RECORDED[name]().nodes:
         assert cages_of(node) == node.cages
+
+
+def test_a_report_of_many_names_and_devices_takes_its_size_in_time() -> None:
+    """Thousands of devices on one interface with thousands of names: each name is looked at once."""
+    node = first(spark_straight())
+    assert isinstance(node.hcas, tuple) and isinstance(node.netdevs, tuple)
+    (netdev,) = [one for one in node.netdevs if one.name == "enp1s0f0np0"]
+    names = tuple(f"name{number}" for number in range(20_000))
+    named = set_facts(netdev, {"phys_port_name": NOT_READ, "altnames": names})
+    hca = node.hcas[2]
+    many = tuple(hca.model_copy(update={"name": f"h{number}"}) for number in range(5_000))
+    before = time.process_time()
+    (cage,) = cages_of(node.model_copy(update={"hcas": many, "netdevs": (named,)}))
+    assert len(cage.hcas) == 5_000
+    assert time.process_time() - before < 2
 
 
 FACT = st.one_of(st.sampled_from(["p0", "p1", "", "pf0", CHIP, "0000:01:00.0"]), st.just(NOT_READ), st.text(max_size=9))

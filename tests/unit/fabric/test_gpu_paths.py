@@ -120,6 +120,11 @@ def test_unknown_devices_tell_nothing(part: str) -> None:
     assert gpu_paths(set_facts(whole, {part: members, "pcie": (*whole.pcie, odd)})) == ()  # type: ignore[misc]
 
 
+def test_a_chain_of_more_bridges_than_can_be_is_none() -> None:
+    assert word((RP,) * 64, (RP,)) == "PXB"
+    assert word((RP,) * 65, (RP,)) == word((RP,), (RP,) * 65) == ""
+
+
 def test_a_report_of_too_many_pairs_is_not_worked_through() -> None:
     whole = node_with(function(GPU, (RP,)), function(NIC, (RP,)))
     assert isinstance(whole.gpus, tuple) and isinstance(whole.hcas, tuple)

@@ -56,6 +56,35 @@ def test_a_probe_may_not_say_what_follows(key: str) -> None:
     assert key in refusal(raw() | {key: []})
 
 
+SPARK = json.dumps(json.loads(spark_pair("one").nodes[0].model_dump_json(include=set(NodeReport.model_fields))))
+LEAVES = st.sampled_from(["", "\x00", "p0", "::", "RoCE v2", "0000:01:00.0", -1, 0, 2**62, 1.5, True, None, [], {}])
+ODD = LEAVES | st.just({"unknown": "x"}) | st.text(max_size=20)
+
+
+def spoil(value: Any, draw: Any) -> Any:
+    """The same value with one leaf, somewhere, replaced by an odd one."""
+    if isinstance(value, dict) and value and "unknown" not in value:
+        key = draw(st.sampled_from(sorted(value)))
+        return value | {key: spoil(value[key], draw)}
+    if isinstance(value, list) and value:
+        at = draw(st.integers(0, len(value) - 1))
+        return [*value[:at], spoil(value[at], draw), *value[at + 1 :]]
+    return draw(ODD)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_an_odd_leaf_is_refused_or_followed_but_never_a_crash(data: st.DataObject) -> None:
+    report = json.loads(SPARK)
+    for _ in range(data.draw(st.integers(1, 4))):
+        report = spoil(report, data.draw)
+    try:
+        found = read_report("beta", "b", report)
+    except NodeError:
+        return
+    assert {cage_hca for cage in found.cages for cage_hca in cage.hcas} <= {hca["name"] for hca in report["hcas"]}
+
+
 def test_every_fact_may_be_unknown() -> None:
     report = raw()
     for name in ("hcas", "netdevs", "routes", "gpus"):

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import example, given, settings
@@ -178,6 +179,15 @@ def test_an_unknown_type_that_does_not_decide() -> None:
     rows = table((0, FE80, UNKNOWN), (1, FE80, UNKNOWN), (2, "10.0.0.1", UNKNOWN))
     assert chosen(rows) == (2, "first IPv4 GID, type unknown 10.0.0.1")
     assert chosen(table((0, FE80, V1), (2, "10.0.0.1", V2), (3, "10.0.0.1", UNKNOWN)))[0] == 2
+
+
+def test_a_report_of_very_many_unknown_types_is_not_worked_through() -> None:
+    """Every one of them may be current: without a bound the work would grow with the square of the table."""
+    gids = tuple(Gid(index=at, gid=gid_text("10.0.0.1"), type=UNKNOWN, netdev="e") for at in range(1, 20_001))
+    before = time.process_time()
+    choice = choose_gid(port(gids, slots=30_000))
+    assert isinstance(choice, Unknown) and len(choice.unknown) < 120
+    assert time.process_time() - before < 2
 
 
 @pytest.mark.parametrize("text", ["", "x", "fe80::1%e", "10.0.0.1", "fe80::\x00", "1" * 4000])

@@ -145,6 +145,8 @@ def test_entries_after_the_32nd_are_not_read() -> None:
     value = "=" + ",".join(names)
     assert parse_selector(value).dropped == ("d32", "d33")
     assert [name for name, _port in expand(value, devices(*names)).ports] == names[:32]
+    assert expand("=" + ",".join([*names[:32], "late"]), devices("late")).ports == ()
+    assert expand("=" + ",".join([*names[:31], "late"]), devices("late")).ports == (("late", 1),)
 
 
 def test_devices_after_the_32nd_are_not_taken() -> None:
