@@ -18,8 +18,8 @@ from fabricdoc.model.rdma import Counters, Gid, Hca, Port
 
 __all__ = [
     "Address", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid", "GidChoice",
-    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour", "Netdev",
-    "Node", "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "Tenant",
+    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour",
+    "Netdev", "Node", "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "Tenant",
 ]  # fmt: skip
 
 
