@@ -53,16 +53,18 @@ Samples = dict[tuple[str, str], Sample]
 def ask(say: Say, root: str, watch_s: float) -> None:
     """Say {"of DEVICE": [model.rdma.Counters]} for every HCA, so that a sick one costs only itself and those after it.
 
-    Watched, say all again after `watch_s` seconds with deltas, and {"watched_s": seconds between the two}.
+    Watched, say all again after `watch_s` seconds with deltas, and at last {"watched_s": seconds between them}: where
+    a card hangs meanwhile it is not said, since what was read once did not stand still.
     """
     begun = time.monotonic()
     devices = listed(f"{root}/sys/class/infiniband")
     before = {device: _said(say, device, sample(root, device), {}) for device in devices}
     if watch_s > 0:
         time.sleep(max(0.0, begun + watch_s - time.monotonic()))
-        say({"watched_s": round(time.monotonic() - begun, 3)})
+        watched_s = round(time.monotonic() - begun, 3)
         for device in devices:
             _said(say, device, sample(root, device), before[device])
+        say({"watched_s": watched_s})
 
 
 def _said(say: Say, device: str, now: Samples, before: Samples) -> Samples:

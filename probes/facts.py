@@ -14,6 +14,8 @@ from typing import Any
 READ_ERRORS = (OSError, ValueError, LookupError, struct.error)
 MAX_FILE = 65536
 MAX_REASON = 300
+MAX_TEXT = 4096
+MAX_NUMBER = 2**63
 
 
 def unknown(reason: str) -> dict[str, str]:
@@ -86,10 +88,12 @@ def linked_name(path: str) -> str:
 
 
 def read_text(path: str) -> Any:
-    """The text of a file as a fact; an empty file is unknown too."""
-    return attempt(lambda: load(path) or unknown(f"{path}: empty"))
+    """The text of a file as a fact; an empty file is unknown too, and one above 4096 characters (a page of sysfs)."""
+    text = attempt(lambda: load(path) or unknown(f"{path}: empty"))
+    return text if len(text) <= MAX_TEXT else unknown(f"{path}: {len(text)} characters")
 
 
 def read_int(path: str) -> Any:
-    """The whole number in a file as a fact."""
-    return attempt(lambda: int(load(path)))
+    """The whole number in a file as a fact; one of more than 64 bits is none."""
+    number = attempt(lambda: int(load(path)))
+    return number if is_unknown(number) or abs(number) < MAX_NUMBER else unknown(f"{path}: a number beyond 64 bits")

@@ -14,7 +14,7 @@ import re
 import socket
 from typing import Any, NamedTuple
 
-from .facts import load, read_text, unknown
+from .facts import load, unknown, why
 
 ZERO = b"0000:0000:0000:0000:0000:0000:0000:0000"
 MAPPED = bytes(10) + b"\xff\xff"
@@ -71,6 +71,7 @@ def gid(port: str, index: int, text: str) -> dict[str, Any]:
 
 def _attribute(path: str) -> Any:
     try:
-        return load(path) or unknown(f"{path}: empty")
+        text = load(path)
     except OSError as error:
-        return unknown(OTHER_NAMESPACE) if error.errno == errno.EINVAL else read_text(path)
+        return unknown(OTHER_NAMESPACE if error.errno == errno.EINVAL else why(error))
+    return text if 0 < len(text) <= SLOT_BYTES else unknown(f"{path}: {len(text)} characters")

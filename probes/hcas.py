@@ -7,6 +7,7 @@ it is read is left out: it is not there any more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from .gids import Table, read_table
 from .netdevs import pci_of
 
 LIMIT_S = 4.0
+NETDEV = re.compile(r"[^/\s\0]{1,15}")  # what the kernel takes as an interface's name
 ELSEWHERE = "its interface is in another network namespace"
 NO_NETDEV = "no GID of the port and no link of the device names one"
 MTU_UNKNOWN = "sysfs does not hold it and libibverbs was not asked"
@@ -109,7 +111,7 @@ def _bond(root: str, base: str, netdevs: list[str]) -> str | None:
     A bond of which every member kept its HCA is no RoCE LAG. A soft device stands for a bond only when made on it.
     """
     classes, soft = f"{root}/sys/class/net", not exists(f"{base}/device")
-    for name in [*netdevs, *listed(f"{base}/device/net")]:
+    for name in filter(NETDEV.fullmatch, [*netdevs, *listed(f"{base}/device/net")]):
         bond = name if exists(f"{classes}/{name}/bonding") else _master(f"{classes}/{name}")
         if bond and (bond == name or not soft) and _is_lag(classes, bond):
             return bond
@@ -122,7 +124,7 @@ def _is_lag(classes: str, bond: str) -> bool:
         members = load(f"{classes}/{bond}/bonding/slaves").split()
     except OSError:
         return False
-    return not all(exists(f"{classes}/{one}/device/infiniband") for one in members)
+    return not all(exists(f"{classes}/{one}/device/infiniband") for one in members if NETDEV.fullmatch(one))
 
 
 def _master(netdev: str) -> str:
@@ -152,8 +154,8 @@ def port(base: str, number: int) -> dict[str, Any]:
     link_layer = read_text(f"{here}/link_layer")
     return {
         "number": number,
-        "state": attempt(lambda: _word(load(f"{here}/state"))),
-        "phys_state": attempt(lambda: _word(load(f"{here}/phys_state"))),
+        "state": _word(read_text(f"{here}/state")),
+        "phys_state": _word(read_text(f"{here}/phys_state")),
         "rate_gbps": attempt(lambda: _rate(load(f"{here}/rate"))),
         "link_layer": link_layer,
         "active_mtu": unknown(MTU_UNKNOWN),
@@ -176,9 +178,9 @@ def _silent_port(number: int, reason: str) -> dict[str, Any]:
     return {"number": number, **dict.fromkeys(facts, unknown(reason or "it was not read"))}
 
 
-def _word(text: str) -> str:
+def _word(text: Any) -> Any:
     """The word of a numbered state: "4: ACTIVE" is ACTIVE, "5: LinkUp" is LinkUp."""
-    return text.partition(":")[2].strip() or text
+    return text if is_unknown(text) else text.partition(":")[2].strip() or text
 
 
 def _netdev(base: str, link_layer: Any, number: int, gids: Any) -> Any:

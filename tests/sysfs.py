@@ -107,9 +107,10 @@ SPARK = (
 
 def write(root: Path, files: Mapping[str, str]) -> None:
     """Files by path below `root`, each with a closing newline as sysfs has it."""
-    for path, text in files.items():
-        target = root / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
+    targets = {root / path.lstrip("/"): text for path, text in files.items()}
+    for folder in {target.parent for target in targets}:
+        folder.mkdir(parents=True, exist_ok=True)
+    for target, text in targets.items():
         target.write_text(text + "\n")
 
 

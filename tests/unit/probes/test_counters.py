@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricdoc.checks.counters import rules
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Counters
 from fabricdoc.probes import counters
@@ -137,6 +138,24 @@ def test_a_port_that_goes_away_while_watched_keeps_its_first_values_out(
     assert {subject for subject, _source in found} == {"rocep1s0f0/1"}
 
 
+def test_a_card_that_hangs_while_watched_was_not_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark(tmp_path)
+    whole, seen = counters.sample, list[str]()
+
+    def sample(root: str, device: str) -> counters.Samples:
+        seen.append(device)
+        if seen.count("rocep1s0f0") == 2:
+            raise KeyboardInterrupt
+        return whole(root, device)
+
+    monkeypatch.setattr(counters, "sample", sample)
+    said: dict[str, Any] = {}
+    with pytest.raises(KeyboardInterrupt):
+        counters.ask(said.update, str(tmp_path), 0.01)
+    assert "watched_s" not in said
+    assert len(counters.from_said(said, "no answer within 5 s")) == 8
+
+
 def test_a_counter_that_appears_while_watched_has_no_growth() -> None:
     assert counters.grown({"a": 1}, {"a": 1, "b": 9}) == {}
 
@@ -185,6 +204,11 @@ LEFT_OUT = (
 @pytest.mark.parametrize("name", KEPT)
 def test_names_that_matter(name: str) -> None:
     assert counters.chosen(name.encode().ljust(32, b"\0"), struct.pack("=Q", 5), 1).values == {name: 5}
+
+
+@pytest.mark.parametrize("name", sorted(name for source, name in rules() if source == "ethtool"))
+def test_every_name_that_is_judged_is_kept(name: str) -> None:
+    test_names_that_matter(name)
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)

@@ -87,3 +87,19 @@ def test_folders_and_links(tmp_path: Path) -> None:
     assert not facts.exists(f"{tmp_path}/dangling")
     with pytest.raises(FileNotFoundError):
         facts.linked_name(f"{tmp_path}/dangling")
+
+
+def test_a_text_longer_than_a_page_is_no_fact(tmp_path: Path) -> None:
+    file = tmp_path / "long"
+    file.write_text("x" * 4096)
+    assert facts.read_text(str(file)) == "x" * 4096
+    file.write_text("x" * 4097)
+    assert facts.read_text(str(file)) == {"unknown": f"{file}: 4097 characters"}
+
+
+@pytest.mark.parametrize(("text", "known"), [(str(2**63 - 1), True), (str(2**63), False), ("9" * 30, False)])
+def test_a_number_beyond_64_bits_is_no_fact(tmp_path: Path, text: str, known: bool) -> None:
+    file = tmp_path / "number"
+    for sign in ("", "-"):
+        file.write_text(sign + text)
+        assert (facts.read_int(str(file)) == int(sign + text)) is known

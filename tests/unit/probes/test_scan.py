@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import NodeReport
-from fabricdoc.probes import counters, ethtool, gpus, hcas, scan, verbs
+from fabricdoc.model.fabric import Host, NodeReport
+from fabricdoc.probes import counters, ethtool, gpus, hcas, pcie, scan, verbs
 from fabricdoc.probes.wire import Wire
-from tests.sysfs import EINVAL_FILE, spark
+from tests.sysfs import EINVAL_FILE, SPARK, spark
 
 pytestmark = [
     pytest.mark.unit,
@@ -306,6 +309,46 @@ def test_without_a_fork_the_rest_is_still_read(tmp_path: Path, monkeypatch: pyte
     assert {hca.ports[0].phys_state for hca in report.hcas} == {"LinkUp", "Disabled"}
     assert isinstance(report.gpus, Unknown)
     assert report.gpus.unknown.startswith(reason)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Path]]:
+    """A Spark's tree, and its files: a property test fills them with rubbish, one at a time, and puts them right."""
+    root = spark(tmp_path_factory.mktemp("tree"), SPARK[:1], slots=4)
+    files = (path for path in (root / "sys/devices").rglob("*") if path.is_file() and not path.is_symlink())
+    return str(root), sorted(path for path in files if "counters" not in path.parts or path.name < "link")
+
+
+RUBBISH = st.one_of(
+    st.binary(max_size=70),
+    st.sampled_from([b"", b"nan", b"inf GT/s", b"-1", b"9" * 30, b"9" * 5000, b"4: ACTIVE" * 900, b"\xff" * 64]),
+    st.integers(-(2**70), 2**70).map(lambda number: str(number).encode()),
+)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_whatever_a_file_holds_the_report_is_valid(tree: tuple[str, list[Path]], data: st.DataObject) -> None:
+    root, files = tree
+    changed = data.draw(st.sampled_from(files), label="file")
+    before = changed.read_bytes()
+    changed.write_bytes(data.draw(RUBBISH, label="content"))
+    try:
+        said: dict[str, Any] = {}
+        counters.ask(said.update, root, 0.0)
+        report = {
+            "hcas": hcas.read_hcas(root),
+            "pcie": pcie.read_pcie(hcas.pci_addresses(root), root),
+            "counters": counters.from_said(said, ""),
+        }
+    finally:
+        changed.write_bytes(before)
+    blank = {name: {"unknown": "not asked"} for name in ("netdevs", "routes", "gpus")}
+    whole = {**report, **blank, "host": HOST, "container": {"kind": "none", "evidence": ""}}
+    read_report("a", "local", json.loads(json.dumps(whole, allow_nan=False)))
+
+
+HOST = {name: {"unknown": "not asked"} for name, field in Host.model_fields.items() if field.is_required()}
 
 
 def test_the_einval_stand_in_really_is_one() -> None:
