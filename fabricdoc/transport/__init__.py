@@ -6,6 +6,7 @@ carries messages; what they mean is the probes' and the jobs' matter. No schedul
 
 from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
+from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import Config, load_config
 from fabricdoc.transport.nodes import GRAMMAR, NodeSpec, check_unique, parse_node, parse_nodes
 from fabricdoc.transport.targets import reached_by
@@ -18,11 +19,13 @@ __all__ = [
     "Channels",
     "Config",
     "NodeSpec",
+    "Said",
     "ask",
     "build_zip",
     "check_unique",
     "load_config",
     "open_channels",
+    "output_of",
     "parse_node",
     "parse_nodes",
     "probe_sources",

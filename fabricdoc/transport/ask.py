@@ -100,10 +100,11 @@ class Asking:
         *,
         deadline_s: float,
         payload: bytes | None = None,
+        inside: Sequence[str] = (),
     ) -> None:
         check_unique(nodes)
         zipped = probe_zip(module) if payload is None else payload
-        self._questions = [_Question(Channel(node, module, zipped), request, deadline_s) for node in nodes]
+        self._questions = [_Question(Channel(node, module, zipped, inside), request, deadline_s) for node in nodes]
         self._waiting, self._active = deque(self._questions), list[_Question]()
         try:
             self._fill()
@@ -141,11 +142,13 @@ def ask(
     *,
     deadline_s: float,
     payload: bytes | None = None,
+    inside: Sequence[str] = (),
 ) -> tuple[Answer, ...]:
     """Run probe `module` on every node, send it `request`, take its first message; answers in the nodes' order.
 
     At most 64 nodes at a time, `deadline_s` (seconds) for each from its own start; a late one is killed here and there
-    and answers with NodeError `node-timeout`. `payload` replaces the zip of the probes. Raises UsageError for nodes
-    that can't be used at all; interrupted, it ends what it started before it raises.
+    and answers with NodeError `node-timeout`. `payload` replaces the zip of the probes, `inside` the node's python: a
+    command such as `docker run ... python3` whose python gets the arguments. Raises UsageError for nodes that can't be
+    used at all; interrupted, it ends what it started before it raises.
     """
-    return Asking(nodes, module, request, deadline_s=deadline_s, payload=payload).answers()
+    return Asking(nodes, module, request, deadline_s=deadline_s, payload=payload, inside=inside).answers()

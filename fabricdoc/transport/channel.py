@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fabricdoc.errors import NodeError
@@ -95,11 +95,15 @@ class Process:
 
 
 class Channel:
-    """Messages to and from one probe on one node. `error` says why it failed, `ended` that its process is gone."""
+    """Messages to and from one probe on one node. `error` says why it failed, `ended` that its process is gone.
 
-    def __init__(self, node: NodeSpec, module: str, payload: bytes) -> None:
+    `inside` is a command of the node that runs a python elsewhere (in a container), in place of the node's own python.
+    """
+
+    def __init__(self, node: NodeSpec, module: str, payload: bytes, inside: Sequence[str] = ()) -> None:
         self.node = node
         self.module = module
+        self._inside = tuple(inside)
         self.messages: deque[dict[str, Any]] = deque()
         self.remote: tuple[int, int] | None = None
         self.error: NodeError | None = None
@@ -119,7 +123,11 @@ class Channel:
     def start(self) -> None:
         """Start the program; a failure to do so ends the channel with its `error`. Raises UsageError for a bad node."""
         size, module, nonce = self._payload_size, self.module, self._nonce
-        program: Callable[[str], Sequence[str]] = lambda python: loader_argv(python, module, size, nonce)  # noqa: E731
+
+        def program(python: str) -> Sequence[str]:
+            argv = loader_argv(python, module, size, nonce)
+            return (*self._inside, *argv[1:]) if self._inside else argv
+
         command = command_for(self.node, program, module=module)
         self.begun_at = time.monotonic()
         try:

@@ -48,6 +48,22 @@ def test_answers_say_when_their_question_was_put(payload: bytes) -> None:
     assert before - 0.1 <= answer.asked_at <= time.time() - answer.seconds + 0.1
 
 
+def test_a_probe_runs_inside_what_it_is_put_into(payload: bytes, tmp_path: Path) -> None:
+    """The command of a container stands in the python's place, and gets the python's arguments."""
+    box = tmp_path / "box"
+    box.write_text(f'#!/bin/sh\nshift\nINSIDE=yes exec {sys.executable} "$@"\n')
+    box.chmod(0o755)
+    (answer,) = ask(
+        [NodeSpec("a", "local")],
+        "echo",
+        {"do": "echo", "value": 7},
+        deadline_s=20,
+        payload=payload,
+        inside=(str(box), "image"),
+    )
+    assert answer.message == {"event": "echo", "value": 7}
+
+
 def test_a_late_node_is_killed_and_the_others_stand(payload: bytes, tmp_path: Path) -> None:
     before = children()
     nodes = [NodeSpec("late", "local", env={"NOTE": str(tmp_path / "pid")}), NodeSpec("fine", "local")]
