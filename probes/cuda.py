@@ -12,10 +12,13 @@ import os
 from typing import Any
 
 from .child import Say
-from .facts import unknown
+from .facts import exists, unknown
 
 LIBRARY = "libcuda.so.1"
 LIMIT_S = 2.5
+# What cuInit needs (on Linux, and under WSL); where it is missing cuInit would have nvidia-modprobe(1) load it.
+DEVICES = ("/dev/nvidia-uvm", "/dev/dxg")
+NO_DEVICE = f"CUDA was not asked: there is no {DEVICES[0]}, and asking would load a kernel module"
 ATTRIBUTES = {"integrated": 18, "gpudirect_rdma": 116, "dma_buf": 124}
 PCI_SIZE = 32
 MAX_DEVICES = 256
@@ -34,6 +37,9 @@ def ask(say: Say, load_library: Any = ctypes.CDLL) -> None:
 
     Changes this process's own environment, so it belongs into a child that ends after it.
     """
+    if not any(map(exists, DEVICES)):
+        say({"cuda_reason": NO_DEVICE})
+        return
     os.environ.pop(HIDING, None)
     os.environ[MPS_FOLDER] = NO_FOLDER
     say({"cuda_begun": True})

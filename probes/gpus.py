@@ -14,10 +14,14 @@ from typing import Any
 
 from . import cuda, gpu_load, tenants
 from .child import Say, Work
-from .facts import is_unknown, load, names, unknown
+from .facts import exists, is_unknown, load, names, unknown
 from .nvml import Nvml, NvmlError, fact
 
 LIBRARY = "libnvidia-ml.so.1"
+# The driver's own devices (on Linux, and under WSL). Where they are missing its libraries would run nvidia-modprobe(1),
+# which loads kernel modules and makes device files: a scan only looks.
+DEVICES = ("/dev/nvidiactl", "/dev/dxg")
+NO_DRIVER = f"there is no {DEVICES[0]}, and asking the NVIDIA driver would load it"
 # NVML's own limit and that of the whole child: a cuInit that hangs then costs CUDA's answers only
 NVML_LIMIT_S = 4.0
 LIMIT_S = NVML_LIMIT_S + cuda.LIMIT_S
@@ -38,9 +42,15 @@ class Process(ctypes.Structure):
 
 
 def question(request: Mapping[str, Any]) -> Work:
-    """The child's work: NVML, then CUDA unless the request says "cuda": false; each with a limit of its own."""
+    """The child's work: NVML, then CUDA unless the request says "cuda": false; each with a limit of its own.
+
+    Nobody is asked where the driver is not loaded.
+    """
 
     def both(say: Say) -> None:
+        if not any(map(exists, DEVICES)):
+            say({"reason": NO_DRIVER})
+            return
         signal.setitimer(signal.ITIMER_REAL, NVML_LIMIT_S)
         ask(say)
         if request.get("cuda") is not False:

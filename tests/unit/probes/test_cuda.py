@@ -17,6 +17,7 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "DEVICES", ("/nonexistent", os.devnull))
     monkeypatch.setenv(cuda.HIDING, "1")
     monkeypatch.setenv(cuda.MPS_FOLDER, "/run/mps")
 
@@ -82,6 +83,16 @@ def test_a_hang_in_cuinit_is_told_from_not_being_asked() -> None:
     hung = cuda.attributes({"cuda_begun": True}, "000f:01:00.0")["integrated"]
     assert hung == {"unknown": "cuInit gave no answer within 2.5 s"}
     assert cuda.attributes({}, "000f:01:00.0")["integrated"] == {"unknown": cuda.NOT_ASKED}
+
+
+def test_where_asking_would_load_a_module_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(name: str) -> Library:
+        raise AssertionError(f"{name} was loaded")
+
+    monkeypatch.setattr(cuda, "DEVICES", ("/nonexistent",))
+    said: dict[str, Any] = {}
+    cuda.ask(said.update, never)
+    assert cuda.attributes(said, "000f:01:00.0")["integrated"] == {"unknown": cuda.NO_DEVICE}
 
 
 def test_hidden_gpus_are_asked_too_and_no_mps_daemon_is() -> None:

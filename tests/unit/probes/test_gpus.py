@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -21,6 +22,11 @@ pytestmark = [
 ]
 
 ask_nvml = gpus.ask
+
+
+@pytest.fixture(autouse=True)
+def loaded_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "DEVICES", ("/nonexistent", os.devnull))
 
 
 def asked(library: Library) -> dict[str, Any]:
@@ -165,6 +171,18 @@ def test_cuda_is_asked_after_nvml_unless_the_request_says_no(
     monkeypatch.setattr(signal, "setitimer", lambda _which, seconds: order.append(f"{seconds:g} s"))
     gpus.question(request_)(lambda _said: None)
     assert order == ["4 s", "nvml", *(["2.5 s", "cuda"] if asks else [])]
+
+
+def test_where_the_driver_is_not_loaded_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_say: object) -> None:
+        raise AssertionError("it was asked, which loads modules")
+
+    monkeypatch.setattr(gpus, "DEVICES", ("/nonexistent",))
+    monkeypatch.setattr(gpus, "ask", never)
+    monkeypatch.setattr(cuda, "ask", never)
+    said: dict[str, Any] = {}
+    gpus.question({})(said.update)
+    assert said == {"reason": "there is no /dev/nvidiactl, and asking the NVIDIA driver would load it"}
 
 
 def test_a_cuinit_that_hangs_costs_only_cudas_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,6 +285,7 @@ def test_no_time_at_all_is_a_report_of_unknowns() -> None:
 
 def test_drivers_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "LIMIT_S", 0.2)
+    monkeypatch.setattr(gpus, "DEVICES", (os.devnull,))
     monkeypatch.setattr(verbs, "LIMIT_S", 0.2)
     monkeypatch.setattr(gpus, "ask", lambda _say: time.sleep(60))
     monkeypatch.setattr(verbs, "ask", lambda say: (say({"libibverbs": "/lib/libibverbs.so.1"}), time.sleep(60)))
