@@ -19,7 +19,7 @@ from .facts import clean, unknown
 PATH = "/dev/kmsg"
 MAX_RECORD = 8192
 MAX_BYTES = 32 << 20
-LIMIT_S = 0.5
+LIMIT_S = 1.0
 MAX_LINE = 300
 MAX_SIGNATURES = 64
 MAX_PATTERN = 300
@@ -68,7 +68,11 @@ def compiled(wanted: Any) -> Signatures:
 
 
 def records(descriptor: int, limit_s: float = LIMIT_S) -> Iterator[str]:
-    """The kernel's own messages, oldest first, until the log's end, 32 MiB, or `limit_s` seconds."""
+    """The kernel's own messages, oldest first, to the log's end.
+
+    Raises OSError where that is not reached within `limit_s` seconds and 32 MiB: the newest records would be missing,
+    and a count of the older ones would pass for all.
+    """
     end, taken = time.monotonic() + limit_s, 0
     while taken < MAX_BYTES and time.monotonic() < end:
         try:
@@ -84,6 +88,7 @@ def records(descriptor: int, limit_s: float = LIMIT_S) -> Iterator[str]:
         taken += len(data)
         if (text := message(data)) is not None:
             yield text
+    raise TimeoutError(errno.ETIMEDOUT, f"{PATH}: not read to its end within {limit_s:g} s and {MAX_BYTES >> 20} MiB")
 
 
 def message(record: bytes) -> str | None:

@@ -161,12 +161,18 @@ def test_another_error_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None
         reads(monkeypatch, record("a"), OSError(errno.EIO, "Input/output error"))
 
 
-def test_an_endless_log_ends_by_size_and_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "read", lambda _descriptor, _size: record("x" * 1000))
+def test_an_endless_log_ends_by_size_and_by_time_and_is_not_taken_for_a_whole_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads: list[int] = []
+    monkeypatch.setattr(os, "read", lambda _descriptor, size: reads.append(size) or record("x" * 1000))
     monkeypatch.setattr(kernel_log, "MAX_BYTES", 10_000)
-    assert len(list(kernel_log.records(99))) < 12
+    with pytest.raises(TimeoutError, match="not read to its end"):
+        list(kernel_log.records(99))
+    assert len(reads) < 12
     monkeypatch.setattr(kernel_log, "MAX_BYTES", 1 << 60)
-    assert list(kernel_log.records(99, limit_s=0.0)) == []
+    with pytest.raises(TimeoutError, match=r"within 0\.1 s"):
+        list(kernel_log.records(99, limit_s=0.1))
 
 
 def test_this_machines_log() -> None:
