@@ -6,7 +6,7 @@ No log is read here: what NCCL really chose is `explain`'s business.
 
 from __future__ import annotations
 
-from fabricdoc.checks.ports import RocePort, roce_ports
+from fabricdoc.checks.ports import RocePort, cage_ports, roce_ports
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Gid, Node
 from fabricdoc.model.findings import Evidence, Finding
@@ -23,6 +23,14 @@ def check_gids(fabric: Fabric) -> tuple[Finding, ...]:
     return tuple(_finding(node, one) for node in fabric.nodes for one in roce_ports(node) if _is_bare(one))
 
 
+def twin_with_address(node: Node, one: RocePort) -> RocePort | None:
+    """The other HCA of the same cage where that one has the GID that this one lacks."""
+    for cage, up in cage_ports(node):
+        if one.hca.name in cage.hcas:
+            return next((other for other in up if other.hca.name != one.hca.name and not _is_bare(other)), None)
+    return None
+
+
 def _is_bare(one: RocePort) -> bool:
     gids = one.port.gids
     if isinstance(gids, Unknown) or one.netdev.master is not None:
@@ -32,7 +40,8 @@ def _is_bare(one: RocePort) -> bool:
 
 def _finding(node: Node, one: RocePort) -> Finding:
     gids = () if isinstance(one.port.gids, Unknown) else one.port.gids
-    netdev, hca = one.netdev.name, one.hca.name
+    netdev, hca, twin = one.netdev.name, one.hca.name, twin_with_address(node, one)
+    own = f" Its twin {twin.hca.name} has one, so of the cage's two links only that one is used well." if twin else ""
     return Finding(
         id="gid-auto-selected-link-local",
         severity="warning",
@@ -43,9 +52,10 @@ def _finding(node: Node, one: RocePort) -> Finding:
         ),
         cause=f"{hca} is active but has no RoCE v2 GID for an IPv4 address, so NCCL's automatic choice stays on GID "
         "index 0 (link-local, usually RoCE v1): it can't be routed or prioritised, and connecting fails (errno 22, "
-        "61 or 110) when the other end has an IPv4 GID.",
+        "61 or 110) when the other end has an IPv4 GID." + own,
         fix=(
-            f"give {netdev} an IPv4 address in a subnet of its own, shared with the port its cable leads to",
+            f"give {netdev} an IPv4 address in a subnet of its own, shared with the port its cable leads to"
+            + (f" (not that of {twin.netdev.name})" if twin else ""),
             f"or leave {hca} out of NCCL_IB_HCA on {node.name}",
         ),
     )

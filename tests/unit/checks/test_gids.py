@@ -8,6 +8,8 @@ from fabricdoc.checks.gids import check_gids
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Gid, Hca, Netdev
 from tests.fabrics import hca, netdev, node
+from tests.fabrics.altering import changed
+from tests.fabrics.spark import spark_twin_bare
 
 pytestmark = pytest.mark.unit
 
@@ -80,3 +82,17 @@ def test_a_member_of_a_bond_has_no_address_of_its_own() -> None:
 def test_a_long_table_is_cut() -> None:
     (found,) = check_gids(fabric(tuple(gid(index, "RoCE v2") for index in range(40))))
     assert len(found.evidence) == 9
+
+
+def test_a_twin_that_has_the_address_is_named() -> None:
+    (found,) = check_gids(spark_twin_bare())
+    assert found.subject == "spark-b/roceP2p1s0f0"
+    assert "Its twin rocep1s0f0 has one" in found.cause
+    assert found.fix[0].endswith("(not that of enp1s0f0np0)")
+
+
+def test_without_known_cages_or_with_two_bare_twins_no_twin_is_named() -> None:
+    bare = changed(spark_twin_bare(), "spark-b", "node", cages=())
+    assert ["twin" in found.cause for found in check_gids(bare)] == [False]
+    both = changed(spark_twin_bare(), "spark-b", "port", "rocep1s0f0", gids=())
+    assert ["twin" in found.cause for found in check_gids(both)] == [False, False]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.checks.subnets import check_subnets
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Fabric
 from tests.fabrics import crossed_pair, hca, netdev, node
+from tests.fabrics.altering import changed
+from tests.fabrics.spark import spark_twins_one_subnet
 
 pytestmark = pytest.mark.unit
 
@@ -54,3 +57,40 @@ def test_link_local_twins_share_a_subnet_too() -> None:
 def test_a_port_that_is_down_does_not_count() -> None:
     ports = [netdev("p0", ip="10.0.0.1"), netdev("p1", ip="10.0.0.2", up=False)]
     assert check_subnets(Fabric(nodes=(node("alpha", netdevs=ports),))) == ()
+
+
+SOFT = {"arp_ignore": 1, "arp_announce": 2, "rp_filter": 2}
+
+
+@pytest.mark.parametrize(
+    ("sysctls", "severity"),
+    [
+        (SOFT, "info"),
+        (SOFT | {"rp_filter": 0}, "info"),
+        (SOFT | {"arp_ignore": 2}, "info"),
+        (SOFT | {"rp_filter": 1}, "warning"),
+        (SOFT | {"arp_ignore": 0}, "warning"),
+        (SOFT | {"arp_announce": 1}, "warning"),
+        (SOFT | {"arp_announce": Unknown(unknown="x")}, "warning"),
+    ],
+)
+def test_the_sysctls_that_keep_twins_apart(sysctls: dict[str, object], severity: str) -> None:
+    fabric = changed(spark_twins_one_subnet(), "spark-a", "netdev", "*", **sysctls)
+    found = next(one for one in check_subnets(fabric) if one.subject.startswith("spark-a"))
+    assert found.severity == severity
+    assert ("are set here" in found.cause) == (severity == "info")
+
+
+def test_sysctls_of_one_twin_alone_are_not_enough() -> None:
+    fabric = changed(spark_twins_one_subnet(), "spark-a", "netdev", "*", arp_ignore=0)
+    fabric = changed(fabric, "spark-a", "netdev", "enp1s0f0np0", **SOFT)
+    assert next(iter(check_subnets(fabric))).severity == "warning"
+
+
+def test_a_strict_filter_is_named_with_its_ports() -> None:
+    fabric = changed(spark_twins_one_subnet(), "spark-a", "netdev", "*", rp_filter=0)
+    fabric = changed(fabric, "spark-a", "netdev", "enP2p1s0f0np0", rp_filter=1)
+    found = next(iter(check_subnets(fabric)))
+    assert "With rp_filter=1 on enP2p1s0f0np0 such replies are dropped." in found.cause
+    assert any(piece.text.endswith("rp_filter 1") for piece in found.evidence)
+    assert found.fix[2] == "on spark-a:"

@@ -1,0 +1,158 @@
+"""NCCL variables of a node that switch RoCE off, slow it down, or are written wrongly.
+
+Selectors, GID pins and interfaces have families of their own. A whole env file is for lint to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabricdoc.checks.limits import limit
+from fabricdoc.checks.platforms import is_gb10
+from fabricdoc.checks.ports import roce_ports
+from fabricdoc.checks.settings import SHOWN, Setting, number, setting, sources_of
+from fabricdoc.checks.wording import of_nodes, seen
+from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.findings import Finding, Severity
+from fabricdoc.nccl import reject_unsafe
+
+QUOTES = "\"'"
+PREFIXES = ("NCCL_", "GLOO_", "UCX_")
+
+
+def check_environment(fabric: Fabric) -> tuple[Finding, ...]:
+    """RoCE switched off, protocols forced, retries cut, traces left on, quotes kept, settings that shadow another."""
+    return of_nodes(fabric, switched_off, protocols, retries, traces, quotes, shadowed)
+
+
+def _finding(
+    node: Node, hint: Setting, id: str, severity: Severity, cause: str, *fix: str, evidence: tuple[str, ...] = ()
+) -> Finding:
+    where = f"on {node.name}: unset {hint.name}" if hint.origin == "environment" else _in_file(node, hint)
+    return Finding(
+        id=id,
+        severity=severity,
+        subject=f"{node.name}: {hint.name}",
+        evidence=seen(node, hint.text(), *evidence),
+        cause=cause,
+        fix=fix or (where,),
+        confidence="likely",
+    )
+
+
+def _in_file(node: Node, hint: Setting) -> str:
+    return f"on {node.name}: take {hint.name} out of {hint.origin}"
+
+
+def switched_off(node: Node) -> Iterator[Finding]:
+    """NCCL_IB_DISABLE, or NCCL_NET=Socket, on a node with usable HCAs."""
+    ports = roce_ports(node)
+    off, net = number(node, "NCCL_IB_DISABLE"), setting(node, "NCCL_NET")
+    hint = setting(node, "NCCL_IB_DISABLE") if off else net if net and net.value.lower() == "socket" else None
+    if ports and hint is not None:
+        yield _finding(
+            node,
+            hint,
+            "ib-disabled-by-env",
+            "error",
+            f"RoCE is switched off by {hint.name} although {ports[0].hca.name} is active: NCCL runs over TCP, about "
+            "four times slower for a model on two nodes.",
+            evidence=(f"active HCAs: {', '.join(one.hca.name for one in ports[:16])}",),
+        )
+
+
+def protocols(node: Node) -> Iterator[Finding]:
+    """LL128 forced on GB10, where NCCL does not enable it, and LL forced for every size."""
+    hint = setting(node, "NCCL_PROTO")
+    if hint is None or not roce_ports(node):
+        return
+    if is_gb10(node) and "LL128" in (reject_unsafe({hint.name: hint.value}) or ""):
+        yield _finding(
+            node,
+            hint,
+            "ll128-forced-on-unsupported-path",
+            "error",
+            "LL128 relies on 128-byte stores that stay whole, which NCCL does not count on over this path. Forced, by "
+            "name or by excluding others, it can corrupt data silently.",
+        )
+    elif hint.value.strip().upper() == "LL":
+        yield _finding(
+            node,
+            hint,
+            "nccl-proto-ll-forced",
+            "warning",
+            "LL is the fastest protocol up to about 16 KB and collapses above 64 KB (6.9 instead of 0.3 ms at 1 MB). "
+            "Forced, it serves large messages too.",
+        )
+
+
+def retries(node: Node) -> Iterator[Finding]:
+    """A timeout or retry count so low that one lost packet ends a connection."""
+    for name, family in (("NCCL_IB_TIMEOUT", "ib_timeout"), ("NCCL_IB_RETRY_CNT", "ib_retry_cnt")):
+        hint, value = setting(node, name), number(node, name)
+        if hint and value is not None and 0 <= value < limit("environment", family) and roce_ports(node):
+            yield _finding(
+                node,
+                hint,
+                "ib-timeout-or-retry-too-low",
+                "warning",
+                f"With {name}={value} a connection is given up after very few or very short retries: one lost packet "
+                "or a short pause ends the job with status 12. NCCL's defaults are 20 and 7.",
+                evidence=(f"told below {limit('environment', family):g}",),
+            )
+
+
+def traces(node: Node) -> Iterator[Finding]:
+    """NCCL_DEBUG=TRACE left on."""
+    hint = setting(node, "NCCL_DEBUG")
+    if hint and hint.value.strip().upper() == "TRACE":
+        yield _finding(
+            node,
+            hint,
+            "nccl-trace-left-on",
+            "warning",
+            "TRACE writes lines for single operations (in builds that have it) and slows small collectives. INFO is "
+            "enough to see what NCCL chose.",
+            f"on {node.name}: export NCCL_DEBUG=INFO, or unset it",
+        )
+
+
+def quotes(node: Node) -> Iterator[Finding]:
+    """Values that begin and end with a quote: an env file's quotes became part of them."""
+    for origin, values in sources_of(node):
+        for name, value in values.items():
+            if len(value) > 1 and value[0] in QUOTES and value[-1] == value[0] and name.startswith(PREFIXES):
+                hint = Setting(name, value, origin)
+                yield _finding(
+                    node,
+                    hint,
+                    "env-file-quotes-kept",
+                    "error",
+                    "The quotes are part of the value: docker --env-file and nccl.conf keep them. NCCL then looks for "
+                    "names that begin with a quote, or reads no number.",
+                    f"on {node.name}: write {name}={value[1:-1][:SHOWN]} without quotes ({origin})",
+                )
+
+
+def shadowed(node: Node) -> Iterator[Finding]:
+    """A variable with two different values in the environment and NCCL's files: information, which one wins."""
+    first: dict[str, Setting] = {}
+    for origin, values in sources_of(node):
+        for name, value in values.items():
+            winner = first.setdefault(name, Setting(name, value, origin))
+            if winner.value != value and name.startswith("NCCL_"):
+                lost = Setting(name, value, origin)
+                yield _finding(
+                    node,
+                    winner,
+                    "nccl-setting-shadowed",
+                    "info",
+                    f"Two places set {name}, and NCCL takes the one from the {_place(winner)}: what a process uses is "
+                    "not what the other place says.",
+                    f"on {node.name}: keep one of the two",
+                    evidence=(f"{lost.text()} is not used",),
+                )
+
+
+def _place(hint: Setting) -> str:
+    return "environment" if hint.origin == "environment" else f"file {hint.origin}"
