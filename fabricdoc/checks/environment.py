@@ -5,13 +5,14 @@ Selectors, GID pins and interfaces have families of their own. A whole env file 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import roce_ports
-from fabricdoc.checks.settings import SHOWN, Setting, number, setting, sources_of
+from fabricdoc.checks.variables import Variable, variable, whole_number
 from fabricdoc.checks.wording import of_nodes, seen
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding, Severity
 from fabricdoc.nccl import reject_unsafe
@@ -26,9 +27,9 @@ def check_environment(fabric: Fabric) -> tuple[Finding, ...]:
 
 
 def _finding(
-    node: Node, hint: Setting, id: str, severity: Severity, cause: str, *fix: str, evidence: tuple[str, ...] = ()
+    node: Node, hint: Variable, id: str, severity: Severity, cause: str, *fix: str, evidence: tuple[str, ...] = ()
 ) -> Finding:
-    where = f"on {node.name}: unset {hint.name}" if hint.origin == "environment" else _in_file(node, hint)
+    where = f"on {node.name}: unset {hint.name}" if hint.source == "environment" else _in_file(node, hint)
     return Finding(
         id=id,
         severity=severity,
@@ -40,15 +41,16 @@ def _finding(
     )
 
 
-def _in_file(node: Node, hint: Setting) -> str:
-    return f"on {node.name}: take {hint.name} out of {hint.origin}"
+def _in_file(node: Node, hint: Variable) -> str:
+    return f"on {node.name}: take {hint.name} out of {hint.source}"
 
 
 def switched_off(node: Node) -> Iterator[Finding]:
     """NCCL_IB_DISABLE, or NCCL_NET=Socket, on a node with usable HCAs."""
     ports = roce_ports(node)
-    off, net = number(node, "NCCL_IB_DISABLE"), setting(node, "NCCL_NET")
-    hint = setting(node, "NCCL_IB_DISABLE") if off else net if net and net.value.lower() == "socket" else None
+    disable, net = variable(node, "NCCL_IB_DISABLE"), variable(node, "NCCL_NET")
+    socket = net if net and net.value.lower() == "socket" else None
+    hint = disable if disable and whole_number(disable.value) else socket
     if ports and hint is not None:
         yield _finding(
             node,
@@ -63,7 +65,7 @@ def switched_off(node: Node) -> Iterator[Finding]:
 
 def protocols(node: Node) -> Iterator[Finding]:
     """LL128 forced on GB10, where NCCL does not enable it, and LL forced for every size."""
-    hint = setting(node, "NCCL_PROTO")
+    hint = variable(node, "NCCL_PROTO")
     if hint is None or not roce_ports(node):
         return
     if is_gb10(node) and "LL128" in (reject_unsafe({hint.name: hint.value}) or ""):
@@ -89,8 +91,9 @@ def protocols(node: Node) -> Iterator[Finding]:
 def retries(node: Node) -> Iterator[Finding]:
     """A timeout or retry count so low that one lost packet ends a connection."""
     for name, family in (("NCCL_IB_TIMEOUT", "ib_timeout"), ("NCCL_IB_RETRY_CNT", "ib_retry_cnt")):
-        hint, value = setting(node, name), number(node, name)
-        if hint and value is not None and 0 <= value < limit("environment", family) and roce_ports(node):
+        hint = variable(node, name)
+        value = whole_number(hint.value) if hint else -1
+        if hint and 0 <= value < limit("environment", family) and roce_ports(node):
             yield _finding(
                 node,
                 hint,
@@ -104,7 +107,7 @@ def retries(node: Node) -> Iterator[Finding]:
 
 def traces(node: Node) -> Iterator[Finding]:
     """NCCL_DEBUG=TRACE left on."""
-    hint = setting(node, "NCCL_DEBUG")
+    hint = variable(node, "NCCL_DEBUG")
     if hint and hint.value.strip().upper() == "TRACE":
         yield _finding(
             node,
@@ -119,10 +122,10 @@ def traces(node: Node) -> Iterator[Finding]:
 
 def quotes(node: Node) -> Iterator[Finding]:
     """Values that begin and end with a quote: an env file's quotes became part of them."""
-    for origin, values in sources_of(node):
+    for source, values in _sources(node):
         for name, value in values.items():
             if len(value) > 1 and value[0] in QUOTES and value[-1] == value[0] and name.startswith(PREFIXES):
-                hint = Setting(name, value, origin)
+                hint = Variable(name, value, source)
                 yield _finding(
                     node,
                     hint,
@@ -130,18 +133,18 @@ def quotes(node: Node) -> Iterator[Finding]:
                     "error",
                     "The quotes are part of the value: docker --env-file and nccl.conf keep them. NCCL then looks for "
                     "names that begin with a quote, or reads no number.",
-                    f"on {node.name}: write {name}={value[1:-1][:SHOWN]} without quotes ({origin})",
+                    f"on {node.name}: write {name}={value[1:-1]} without quotes ({source})",
                 )
 
 
 def shadowed(node: Node) -> Iterator[Finding]:
     """A variable with two different values in the environment and NCCL's files: information, which one wins."""
-    first: dict[str, Setting] = {}
-    for origin, values in sources_of(node):
+    first: dict[str, Variable] = {}
+    for source, values in _sources(node):
         for name, value in values.items():
-            winner = first.setdefault(name, Setting(name, value, origin))
+            winner = first.setdefault(name, Variable(name, value, source))
             if winner.value != value and name.startswith("NCCL_"):
-                lost = Setting(name, value, origin)
+                lost = Variable(name, value, source)
                 yield _finding(
                     node,
                     winner,
@@ -154,5 +157,11 @@ def shadowed(node: Node) -> Iterator[Finding]:
                 )
 
 
-def _place(hint: Setting) -> str:
-    return "environment" if hint.origin == "environment" else f"file {hint.origin}"
+def _sources(node: Node) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    """(source, variables) in the order in which they win."""
+    files = () if isinstance(node.host.nccl_conf, Unknown) else node.host.nccl_conf
+    return (("environment", node.host.environment), *((file.path, file.values) for file in files))
+
+
+def _place(hint: Variable) -> str:
+    return "environment" if hint.source == "environment" else f"file {hint.source}"

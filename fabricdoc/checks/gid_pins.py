@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fabricdoc.checks.ports import RocePort, roce_ports
 from fabricdoc.checks.selection import taken_hcas
-from fabricdoc.checks.settings import Setting, number, setting
+from fabricdoc.checks.variables import Variable, variable, whole_number
 from fabricdoc.checks.wording import of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Gid, Node
@@ -35,8 +35,9 @@ def check_gid_pins(fabric: Fabric) -> tuple[Finding, ...]:
 
 def pinned(node: Node) -> Iterator[Finding]:
     """The pin held against every port that NCCL takes and whose table is known."""
-    index, hint = number(node, VARIABLE), setting(node, VARIABLE)
-    if index is None or index < 0 or hint is None:
+    hint = variable(node, VARIABLE)
+    index = whole_number(hint.value) if hint else -1
+    if hint is None or index < 0:
         return
     taken = taken_hcas(node)
     ports = [one for one in roce_ports(node) if one.hca.name in taken and not isinstance(one.port.gids, Unknown)]
@@ -85,7 +86,7 @@ def _text(gid: Gid) -> str:
     return f"GID {gid.index} {gid.gid} {plain(gid.type)}"
 
 
-def _wrong(node: Node, one: RocePort, wrong: Wrong, hint: Setting) -> Finding:
+def _wrong(node: Node, one: RocePort, wrong: Wrong, hint: Variable) -> Finding:
     right = ", ".join(str(index) for index in _right(one)) or "none"
     effect = (
         "it has no IP header, so it can't be routed or prioritised (DSCP), and fails with a peer that uses v2"

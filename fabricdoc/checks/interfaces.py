@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabricdoc.checks.ports import leads_out, netdevs_of
-from fabricdoc.checks.settings import Setting, setting
+from fabricdoc.checks.variables import Variable, variable
 from fabricdoc.checks.wording import of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Netdev, Node
@@ -50,17 +50,17 @@ def not_found(node: Node) -> Iterator[Finding]:
     """A variable under which no interface with an address falls; a value of one character is ignored by NCCL."""
     if isinstance(node.netdevs, Unknown):
         return
-    hint = setting(node, NCCL)
+    hint = variable(node, NCCL)
     if hint and len(hint.value) > 1 and not fitting(hint.value, usable(node)):
         yield _not_found(node, hint, "NCCL ends at start with 'Bootstrap : no socket interface found'")
     for name in WHOLE:
-        hint = setting(node, name)
+        hint = variable(node, name)
         here = {one.name for one in usable(node)}
         if hint and not here & set(hint.value.split(",")):
             yield _not_found(node, hint, "torch's process group can't be made, before NCCL is even loaded")
 
 
-def _not_found(node: Node, hint: Setting, effect: str) -> Finding:
+def _not_found(node: Node, hint: Variable, effect: str) -> Finding:
     here = [one.name for one in usable(node) if one.name != "lo"]
     return Finding(
         id="socket-ifname-not-found",
@@ -76,7 +76,7 @@ def _not_found(node: Node, hint: Setting, effect: str) -> Finding:
 
 def wrong_choice(node: Node) -> Iterator[Finding]:
     """Bootstrap over loopback, or over an interface from which no frame leaves the node."""
-    hint, found = setting(node, NCCL), usable(node)
+    hint, found = variable(node, NCCL), usable(node)
     if hint is not None and len(hint.value) > 1:
         chosen = fitting(hint.value, found)
     else:
@@ -91,7 +91,7 @@ def wrong_choice(node: Node) -> Iterator[Finding]:
         yield _wrong_choice(node, hint, first, "virtual-interface-selected", "from which no frame leaves the node")
 
 
-def _wrong_choice(node: Node, hint: Setting | None, first: Netdev, id: str, why: str) -> Finding:
+def _wrong_choice(node: Node, hint: Variable | None, first: Netdev, id: str, why: str) -> Finding:
     better = next(one.name for one in usable(node) if leads_out(node, one))
     return Finding(
         id=id,

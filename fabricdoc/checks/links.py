@@ -43,7 +43,7 @@ def no_active_port(node: Node, alone: bool) -> Iterator[Finding]:
 
 def _down(node: Node) -> list[str]:
     here = {netdev.name for netdev in netdevs_of(node)}
-    return [port.netdev for hca in hcas_of(node)[:8] for port in hca.ports if port.netdev in here]  # type: ignore[misc]
+    return [port.netdev for hca in hcas_of(node)[:8] for port in hca.ports if port.netdev in here]
 
 
 def dead_twins(node: Node) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import cage_ports, hcas_of, roce_ports
-from fabricdoc.checks.settings import Setting, setting
+from fabricdoc.checks.variables import Variable, variable
 from fabricdoc.checks.wording import listed, of_nodes, seen
 from fabricdoc.model.fabric import Fabric, Hca, Node
 from fabricdoc.model.findings import Finding, Severity
@@ -23,9 +23,9 @@ def check_selection(fabric: Fabric) -> tuple[Finding, ...]:
     return of_nodes(fabric, nothing_taken, entries_without_port, more_than_named, one_twin, out_of_reach, merge_names)
 
 
-def selected(node: Node) -> tuple[Setting, Selection] | None:
+def selected(node: Node) -> tuple[Variable, Selection] | None:
     """The selector and what it takes; None where none is set or the node has no active port."""
-    found = setting(node, VARIABLE)
+    found = variable(node, VARIABLE)
     if found is None or not _active(node):
         return None
     return found, expand(found.value, hcas_of(node))
@@ -33,7 +33,7 @@ def selected(node: Node) -> tuple[Setting, Selection] | None:
 
 def taken_hcas(node: Node) -> set[str]:
     """Names of the HCAs that NCCL takes on this node."""
-    found = setting(node, VARIABLE)
+    found = variable(node, VARIABLE)
     return {name for name, _port in expand(found.value if found else "", hcas_of(node)).ports}
 
 
@@ -97,7 +97,7 @@ def entries_without_port(node: Node) -> Iterator[Finding]:
 
 def more_than_named(node: Node) -> Iterator[Finding]:
     """A name without "=" that is a device's whole name and also begins others' (mlx5_1: mlx5_10; a VF)."""
-    found = setting(node, VARIABLE)
+    found = variable(node, VARIABLE)
     selector = parse_selector(found.value) if found else None
     if found is None or selector is None or selector.exact:
         return
@@ -130,7 +130,7 @@ def _is_device(node: Node, name: str, longer: Hca) -> bool:
 
 def one_twin(node: Node) -> Iterator[Finding]:
     """A cage with two active HCAs of which the selector takes one: half of its bandwidth."""
-    found = setting(node, VARIABLE)
+    found = variable(node, VARIABLE)
     if found is None:
         return
     taken = taken_hcas(node)
@@ -160,7 +160,7 @@ def out_of_reach(node: Node) -> Iterator[Finding]:
         if hca.name in taken - usable and any(p.state == "ACTIVE" and p.link_layer == "Ethernet" for p in hca.ports)
     ]
     if usable and away:
-        found = setting(node, VARIABLE)
+        found = variable(node, VARIABLE)
         yield Finding(
             id="unusable-hca-visible",
             severity="warning",
@@ -179,7 +179,7 @@ def out_of_reach(node: Node) -> Iterator[Finding]:
 
 def merge_names(node: Node) -> Iterator[Finding]:
     """NCCL_NET_FORCE_MERGE with a name that is no active HCA: NCCL then refuses to start."""
-    found = setting(node, "NCCL_NET_FORCE_MERGE")
+    found = variable(node, "NCCL_NET_FORCE_MERGE")
     if found is None or not _active(node):
         return
     names = [name for group in found.value.split(";") for name in group.split(",") if name]

@@ -51,7 +51,11 @@ def test_errors_come_first_then_warnings_then_information() -> None:
     order = ["error", "warning", "info"]
     assert [order.index(one.severity) for one in found] == sorted(order.index(one.severity) for one in found)
     assert [one.id for one in found if one.severity == "error"] == ["duplicate-address", "uverbs-missing"]
-    assert {one.id for one in found if one.severity == "warning"} == {"mtu-mismatch", "nics-share-subnet"}
+    assert {one.id for one in found if one.severity == "warning"} == {
+        "hca-sets-differ-between-nodes",
+        "mtu-mismatch",
+        "nics-share-subnet",
+    }
 
 
 def test_every_finding_is_whole() -> None:

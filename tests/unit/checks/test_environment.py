@@ -96,7 +96,7 @@ def test_ll128_may_be_named_where_nccl_uses_it() -> None:
         ("NCCL_IB_TIMEOUT", "14", False),
         ("NCCL_IB_TIMEOUT", "22", False),
         ("NCCL_IB_TIMEOUT", "-2", False),
-        ("NCCL_IB_TIMEOUT", "long", False),
+        ("NCCL_IB_TIMEOUT", "0x16", False),
         ("NCCL_IB_RETRY_CNT", "0", True),
         ("NCCL_IB_RETRY_CNT", "2", True),
         ("NCCL_IB_RETRY_CNT", "3", False),

@@ -64,8 +64,8 @@ def test_wrong_pins(value: str, id: str, severity: str) -> None:
     assert found.fix[0].startswith("on spark-a: unset NCCL_IB_GID_INDEX")
 
 
-@pytest.mark.parametrize("value", ["-1", "", "auto", "3.0"])
-def test_automatic_or_no_number_is_no_pin(value: str) -> None:
+@pytest.mark.parametrize("value", ["-1", ""])
+def test_automatic_is_no_pin(value: str) -> None:
     assert ids(check_gid_pins, pinned(value)) == []
 
 
@@ -104,3 +104,8 @@ def test_what_the_slot_holds(facts: dict[str, Any], told: str) -> None:
     fabric = pinned("3", NCCL_IB_HCA="=rocep1s0f0")
     slots = (gid.model_copy(update=facts) if gid.index == 3 else gid for gid in gids_of("rocep1s0f0"))
     assert [id for id, *_rest in ids(check_gid_pins, table(fabric, "rocep1s0f0", *slots))] == [told]
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("auto", "gid-index-link-local"), ("3.0", "gid-index-pinned")])
+def test_text_is_a_number_as_nccl_reads_it(value: str, wanted: str) -> None:
+    assert {id for id, *_rest in ids(check_gid_pins, pinned(value))} == {wanted}
