@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.checks import load_catalogue
@@ -23,6 +23,7 @@ from tests.unit.checks.judged import ids, only, texts
 pytestmark = pytest.mark.unit
 
 HCA, PORT = "rocep1s0f0/1", "enp1s0f0np0"
+PAIR = spark_pair("one", heard="pairs")
 SUBJECTS = {"port": HCA, "hw": HCA, "ethtool": PORT}
 
 
@@ -44,7 +45,7 @@ def counted(
         deltas={name: delta} if delta else {},
         names=30,
     )
-    base = fabric or spark_pair("one", heard="pairs")
+    base = fabric or PAIR
     return changed(base, "spark-a", "node", counters=(found,), watched_s=seconds if delta else 0.0)
 
 
@@ -191,6 +192,7 @@ def test_unread_counters_say_nothing() -> None:
     assert told(changed(spark_pair("one"), "*", "node", counters=Unknown(unknown="no sysfs"))) == []
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(sorted(name for _source, name in rules())) | st.text(max_size=40), st.integers()),
     st.floats(0, 1e6),
@@ -198,6 +200,6 @@ def test_unread_counters_say_nothing() -> None:
 )
 def test_any_counters_are_judged_without_failing(deltas: dict[str, int], seconds: float, source: Any) -> None:
     one = Counters(subject=HCA, source=source, values=deltas, deltas=deltas)
-    fabric = changed(spark_pair("one"), "spark-a", "node", counters=(one,), watched_s=seconds)
+    fabric = changed(PAIR, "spark-a", "node", counters=(one,), watched_s=seconds)
     for found in check_counters(fabric):
         assert found.id in load_catalogue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.checks import load_catalogue
@@ -20,8 +20,11 @@ from tests.unit.checks.judged import ids, only, texts
 pytestmark = pytest.mark.unit
 
 
+ONE_CABLE = spark_one_cable()
+
+
 def spark(**environment: str) -> Fabric:
-    return changed(spark_one_cable(), "spark-a", "host", environment=environment)
+    return changed(ONE_CABLE, "spark-a", "host", environment=environment)
 
 
 def server(**environment: str) -> Fabric:
@@ -143,6 +146,7 @@ def test_unread_files_shadow_nothing() -> None:
     assert ids(check_environment, fabric) == []
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(
         st.sampled_from(["NCCL_IB_DISABLE", "NCCL_PROTO", "NCCL_IB_TIMEOUT", "NCCL_DEBUG", "NCCL_NET", "NCCL_X"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.checks import load_catalogue
@@ -22,10 +22,11 @@ from tests.unit.checks.judged import ids, only, texts
 pytestmark = pytest.mark.unit
 
 TWINS = "=roceP2p1s0f0,rocep1s0f0"
+ONE_CABLE = spark_one_cable()
 
 
 def spark(value: str, fabric: Fabric | None = None, **more: str) -> Fabric:
-    return changed(fabric or spark_one_cable(), "spark-a", "host", environment={"NCCL_IB_HCA": value, **more})
+    return changed(fabric or ONE_CABLE, "spark-a", "host", environment={"NCCL_IB_HCA": value, **more})
 
 
 def server(value: str) -> Fabric:
@@ -178,6 +179,7 @@ def test_names_to_fuse(value: str, told: bool) -> None:
     assert found == ([("force-merge-unknown-hca", "error", "spark-a")] if told else [])
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=60) | st.from_regex(r"[\^=]{0,2}(rocep1s0f[01](:[0-9]*){0,3},?){0,4}", fullmatch=True))
 def test_any_value_is_judged_without_failing(value: str) -> None:
     for found in check_selection(spark(value)):
