@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fabricdoc.checks.majority import Place
 from fabricdoc.checks.ports import RocePort, roce_ports
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca
 
@@ -22,6 +23,7 @@ class LikePort(NamedTuple):
     port: RocePort
 
 
+@remembered
 def like_ports(fabric: Fabric) -> list[list[LikePort]]:
     """Active RoCE ports in groups of one model and board; VFs and members of bonds are left out."""
     found: dict[Hashable, list[LikePort]] = defaultdict(list)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from fabricdoc.checks.differences import Told, difference
 from fabricdoc.checks.majority import split
 from fabricdoc.checks.ports import hcas_of
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.checks.segments import segments_of
 from fabricdoc.checks.variables import variable
 from fabricdoc.model.documents import Fact, Unknown
@@ -44,6 +45,7 @@ def taken_kinds(node: Node) -> Fact[Kinds]:
     return tuple(sorted(kinds.items()))
 
 
+@remembered
 def taken_ports(node: Node) -> tuple[tuple[str, int], ...]:
     """(HCA, port) that NCCL would take on this node, by NCCL_IB_HCA where it is set there."""
     from fabricdoc.nccl import expand

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Cage, Hca, Netdev, Node, Port
 
@@ -33,6 +35,7 @@ def hcas_of(node: Node) -> tuple[Hca, ...]:
     return () if isinstance(node.hcas, Unknown) else node.hcas
 
 
+@remembered
 def roce_ports(node: Node) -> tuple[RocePort, ...]:
     """The active RoCE ports that can be used from where the probe ran."""
     by_name = {netdev.name: netdev for netdev in netdevs_of(node)}
@@ -45,6 +48,7 @@ def roce_ports(node: Node) -> tuple[RocePort, ...]:
     )
 
 
+@remembered
 def fabric_netdevs(node: Node) -> tuple[Netdev, ...]:
     """The interfaces that carry this node's fabric traffic and have a carrier.
 
@@ -65,13 +69,12 @@ def leads_out(node: Node, netdev: Netdev) -> bool:
     return netdev.kind in CARRYING_KINDS and netdev.name != "lo"
 
 
-def networks(netdev: Netdev) -> Iterator[tuple[str, Address]]:
+@remembered
+def networks(netdev: Netdev) -> tuple[tuple[str, Address], ...]:
     """Its IPv4 networks in CIDR with the address in each: no loopback, no host-wide /32, nothing malformed."""
-    for address in netdev.addresses:
-        if address.family == "ipv4" and address.prefix < 32 and address.scope not in ("host", "nowhere"):
-            network = _network(address)
-            if network is not None and not network.is_loopback:
-                yield str(network), address
+    ours = (one for one in netdev.addresses if one.family == "ipv4" and one.prefix < 32)
+    known = ((_network(one), one) for one in ours if one.scope not in ("host", "nowhere"))
+    return tuple((str(network), one) for network, one in known if network is not None and not network.is_loopback)
 
 
 def _network(address: Address) -> ipaddress.IPv4Network | None:
@@ -82,6 +85,7 @@ def _network(address: Address) -> ipaddress.IPv4Network | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def is_link_local(network: str) -> bool:
     """Whether a network is 169.254.0.0/16 or part of it: the same number everywhere, proof of nothing."""
     return ipaddress.ip_network(network).is_link_local

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fabricdoc.checks.alike import LikePort, like_ports
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.checks.segments import PortKey, segments_of
 from fabricdoc.model.documents import NOT_READ, Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Qos
@@ -28,6 +29,7 @@ class QosPort(NamedTuple):
         return self.one.port.netdev.name
 
 
+@remembered
 def lossless_groups(fabric: Fabric) -> list[list[QosPort]]:
     """Ports of one kind among which lossless traffic is meant.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fabricdoc.checks.ports import hcas_of, netdevs_of
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
 
@@ -53,6 +54,7 @@ class Segment(NamedTuple):
         return " - ".join(end.ports[0].name() for end in self.ends[:2])
 
 
+@remembered
 def segments_of(fabric: Fabric) -> tuple[Segment, ...]:
     """Every set of ports that proven links join; none where links are unknown. Near linear in links and ports."""
     if isinstance(fabric.links, Unknown) or not fabric.links:
@@ -69,6 +71,7 @@ def segments_of(fabric: Fabric) -> tuple[Segment, ...]:
     return tuple(Segment(_ends(ports)) for ports in found.values() if len(ports) > 1)
 
 
+@remembered
 def attached(fabric: Fabric) -> dict[PortKey, Attached]:
     """Every interface of every node with the HCA port on it, by node and interface name."""
     return {(node.name, port.netdev.name): port for node in fabric.nodes for port in _of_node(node)}
