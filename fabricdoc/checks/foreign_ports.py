@@ -28,13 +28,8 @@ def check_foreign_ports(fabric: Fabric) -> tuple[Finding, ...]:
         for netdev in netdevs_of(node):
             for network, _address in networks(netdev):
                 homes[network].add(node.name)
-    joined = {
-        (one.node.name, one.netdev.name)
-        for segment in segments_of(fabric)
-        for end in segment.ends
-        for one in end.ports
-        if len({end.node.name for end in segment.ends}) > 1
-    }
+    between = (one for one in segments_of(fabric) if len({end.node.name for end in one.ends}) > 1)
+    joined = {(one.node.name, one.netdev.name) for found in between for end in found.ends for one in end.ports}
     return tuple(finding for node in fabric.nodes for finding in _of_node(node, homes, joined))
 
 

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from itertools import combinations
 
+from fabricdoc.checks.differences import SHOWN, named
 from fabricdoc.checks.ports import fabric_netdevs, netdevs_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
 
+Known = dict[str, int]
+"""Names that lead to a node listed before under another one, by the number of that node."""
+
 
 def check_identity(fabric: Fabric) -> tuple[Finding, ...]:
     """Every way nodes can be taken for one another; where a node is listed twice, nothing else is said of the pair."""
     twice = same_nodes(fabric)
-    known = {frozenset(pair) for group in twice for pair in combinations((node.name for node in group), 2)}
+    known = {node.name: number for number, group in enumerate(twice) for node in group}
     return (
         *(_twice(group) for group in twice),
         *duplicate_addresses(fabric, known),
@@ -69,11 +72,13 @@ def _host_key(node: Node) -> Hashable | None:
     return own or ((name, boot_id) if name and boot_id else None)
 
 
-def _is_known(group: list[Node], known: set[frozenset[str]]) -> bool:
-    return all(frozenset(pair) in known for pair in combinations((node.name for node in group), 2))
+def _is_known(group: list[Node], known: Known) -> bool:
+    """Whether all of them are one node under several names."""
+    machines = {known.get(node.name) for node in group}
+    return len(machines) == 1 and None not in machines
 
 
-def duplicate_addresses(fabric: Fabric, known: set[frozenset[str]]) -> Iterator[Finding]:
+def duplicate_addresses(fabric: Fabric, known: Known) -> Iterator[Finding]:
     """One error (duplicate-address) per address that fabric ports of two nodes use at once (not fe80, not 169.254)."""
     users: dict[str, list[tuple[Node, str]]] = defaultdict(list)
     for node in fabric.nodes:
@@ -93,17 +98,26 @@ def _duplicate(ip: str, found: list[tuple[Node, str]]) -> Finding:
         id="duplicate-address",
         severity="error",
         subject=ip,
-        evidence=tuple(Evidence(file=node.name, text=f"{netdev} {ip}") for node, netdev in found),
+        evidence=tuple(Evidence(file=node.name, text=f"{netdev} {ip}") for node, netdev in found[:SHOWN]),
         cause="Nodes of one fabric are told apart by address: with this one used twice, connections reach whichever "
         "node answers first, or the caller itself.",
-        fix=tuple(f"give {netdev} on {node.name} another address" for node, netdev in others),
+        fix=(
+            *(f"give {netdev} on {node.name} another address" for node, netdev in others[:SHOWN]),
+            *_and_more([node for node, _netdev in others]),
+        ),
         confidence="likely",
     )
 
 
+def _and_more(nodes: list[Node]) -> tuple[str, ...]:
+    """Whom the lines before did not name."""
+    rest = [node.name for node in nodes[SHOWN:]]
+    return (f"the same on {named(rest, SHOWN)}",) if rest else ()
+
+
 def _group_finding(id: str, group: list[Node], text: Callable[[Node], str], cause: str, *fix: str) -> Finding:
-    names = ", ".join(node.name for node in group)
-    evidence = tuple(Evidence(file=node.name, text=text(node)) for node in group)
+    names = named([node.name for node in group], SHOWN)
+    evidence = tuple(Evidence(file=node.name, text=text(node)) for node in group[:SHOWN])
     return Finding(id=id, severity="info", subject=names, evidence=evidence, cause=cause, fix=fix)
 
 
@@ -136,7 +150,8 @@ def _one_name(group: list[Node]) -> Finding:
         lambda node: f"hostname {_hostname(node)}, boot id {_boot_id(node)}",
         "Different machines have one hostname: NCCL is not confused (it adds the boot id); Ray, MPI, mDNS and "
         "known_hosts are.",
-        *(f"on {node.name}: hostnamectl set-hostname a name of its own" for node in group[1:]),
+        *(f"on {node.name}: hostnamectl set-hostname a name of its own" for node in group[1 : SHOWN + 1]),
+        *_and_more(group[1:]),
     )
 
 
@@ -146,5 +161,9 @@ def _one_image(group: list[Node]) -> Finding:
         group,
         lambda node: f"machine-id {_machine_id(node)}, boot id {_boot_id(node)}",
         "Different machines have one machine-id, as after cloning an image: DHCP and mDNS may take one for the other.",
-        *(f"on {node.name}: rm /etc/machine-id, systemd-machine-id-setup, then reboot" for node in group[1:]),
+        *(
+            f"on {node.name}: rm /etc/machine-id, systemd-machine-id-setup, then reboot"
+            for node in group[1 : SHOWN + 1]
+        ),
+        *_and_more(group[1:]),
     )

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fabricdoc.checks.limits import preset
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Node, PcieFunction
 
@@ -38,6 +39,7 @@ def gb10() -> Gb10:
     return Gb10(speed, card["pci_id"], card["functions"], card["speed_gts"], card["width"])
 
 
+@remembered
 def is_gb10(node: Node) -> bool:
     """Whether the node has a GB10: by its GPU's name, its PCI id, or the product's name, whichever is known."""
     match = gb10_data()["match"]

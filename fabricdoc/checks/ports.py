@@ -91,14 +91,14 @@ def is_link_local(network: str) -> bool:
     return ipaddress.ip_network(network).is_link_local
 
 
-def cage_ports(node: Node) -> Iterator[tuple[Cage, list[RocePort]]]:
+@remembered
+def cage_ports(node: Node) -> tuple[tuple[Cage, list[RocePort]], ...]:
     """Each cage with its active RoCE ports, VFs left out."""
     by_hca: dict[str, list[RocePort]] = {}
     for one in roce_ports(node):
         if one.hca.physical_function is None:
             by_hca.setdefault(one.hca.name, []).append(one)
-    for cage in node.cages:
-        yield cage, [one for name in cage.hcas for one in by_hca.get(name, ())]
+    return tuple((cage, [one for name in cage.hcas for one in by_hca.get(name, ())]) for cage in node.cages)
 
 
 def _gid_netdevs(port: Port) -> Iterator[str]:

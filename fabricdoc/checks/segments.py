@@ -77,6 +77,7 @@ def attached(fabric: Fabric) -> dict[PortKey, Attached]:
     return {(node.name, port.netdev.name): port for node in fabric.nodes for port in _of_node(node)}
 
 
+@remembered
 def cage_names(node: Node) -> dict[str, str]:
     """The cage of each HCA: as derived before, else by chip and connector number where both are known."""
     derived = {name: cage.id for cage in node.cages for name in cage.hcas}

@@ -44,21 +44,21 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     names = [node.name for node in fabric.nodes]
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
-    groups = _components([link for link in fabric.links if link.kind in ("cable", "segment")])
+    groups = joined_ports([link for link in fabric.links if link.kind in ("cable", "segment")])
     rails = [rail for group in groups if (rail := _rail(group, names)) is not None]
     return tuple(sorted(rails, key=lambda rail: rail.ports[0].netdev))
 
 
-def _components(links: Sequence[Link]) -> list[list[RailPort]]:
-    groups: list[dict[tuple[str, str], RailPort]] = []
+def joined_ports(links: Sequence[Link]) -> list[list[RailPort]]:
+    """Ports joined by links, group by group; the smaller of two groups moves, so time grows as n log n."""
+    groups: dict[tuple[str, str], dict[tuple[str, str], RailPort]] = {}
     for link in links:
-        ends = {(e.node, e.netdev): RailPort(e.node, e.netdev, e.ip, e.hca) for e in (link.a, link.b)}
-        touching = [group for group in groups if group.keys() & ends.keys()]
-        for group in touching:
-            groups.remove(group)
-            ends.update(group)
-        groups.append(ends)
-    return [list(group.values()) for group in groups]
+        ends = [((e.node, e.netdev), RailPort(e.node, e.netdev, e.ip, e.hca)) for e in (link.a, link.b)]
+        small, large = sorted((groups.get(key, {key: port}) for key, port in ends), key=len)
+        if small is not large:
+            large.update(small)
+            groups.update(dict.fromkeys((*small, *(key for key, _port in ends)), large))
+    return [list(group.values()) for group in {id(group): group for group in groups.values()}.values()]
 
 
 def _rail(group: Sequence[RailPort], names: Sequence[str]) -> Rail | None:

@@ -114,3 +114,26 @@ def test_what_is_unknown_is_equal_to_nothing(fact: str) -> None:
 def test_nodes_without_interfaces_are_not_one_node() -> None:
     bare = [node(name).model_copy(update={"host": machine(name).host}) for name in ("alpha", "beta")]
     assert ids(*bare) == []
+
+
+def test_a_cloned_fleet_is_one_finding_one_can_read() -> None:
+    """One image, one hostname and one address on 400 machines, each with a boot id of its own."""
+    fleet = [
+        machine(f"n{k:03d}", mac=f"02:00:00:00:{k >> 8:02x}:{k & 255:02x}", hostname="spark", machine_id="m")
+        for k in range(400)
+    ]
+    found = check_identity(Fabric(nodes=tuple(fleet)))
+    assert [one.id for one in found] == ["duplicate-address", "hostname-shared", "machine-id-shared"]
+    for one in found:
+        assert len(one.evidence) == 8
+        assert len(one.fix) == 9
+        assert one.fix[-1].startswith("the same on n009")
+        assert one.fix[-1].endswith("and 383 more")
+    assert found[1].subject.endswith("n007 and 392 more")
+
+
+def test_one_machine_under_many_names_and_a_second_one_share_an_address() -> None:
+    names = [machine(f"n{k}", hostname="a", boot_id="b", machine_id="m") for k in range(3)]
+    assert ids(*names) == [("same-node-twice", "warning")]
+    found = check_identity(Fabric(nodes=(*names, machine("other", mac="02:00:00:00:00:09"))))
+    assert [one.id for one in found] == ["same-node-twice", "duplicate-address"]

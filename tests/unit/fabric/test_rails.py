@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fabricdoc.fabric.rails import rails_of
+from fabricdoc.fabric.rails import joined_ports, rails_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics import crossed_pair, link, netdev, node
@@ -54,3 +56,20 @@ def test_a_segment_of_three_nodes_is_one_rail() -> None:
     links = tuple(link((x, "p0", None), (y, "p0", None), kind="segment") for x, y in pairs)
     (rail,) = rails_of(Fabric(nodes=nodes, links=links))
     assert [port.node for port in rail.ports] == list(names)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=24))
+def test_links_join_ports_as_brute_force_does(pairs: list[tuple[int, int]]) -> None:
+    links = [link((f"n{a}", "p0", None), (f"n{b}", "p0", None), kind="segment") for a, b in pairs]
+    whole: list[set[str]] = []
+    for a, b in pairs:
+        both = {f"n{a}", f"n{b}"}
+        touching = [group for group in whole if group & both]
+        whole = [group for group in whole if not group & both] + [both.union(*touching)]
+    found = [{port.node for port in group} for group in joined_ports(links)]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, whole))
+
+
+def test_thousands_of_cables_of_their_own_are_joined_without_comparing_each_with_all() -> None:
+    links = [link((f"n{k}", "p0", None), (f"n{k + 1}", "p0", None)) for k in range(0, 6000, 2)]
+    assert len(joined_ports(links)) == 3000
