@@ -1,7 +1,8 @@
 """The GID that NCCL takes on a RoCE port when NCCL_IB_GID_INDEX is unset, by its own algorithm, and why that one.
 
-NCCL 2.21.5 to 2.32, src/transport/net_ib/connect.cc: ncclIbGetGidIndex, ncclUpdateGidIndex. Nothing is judged here
-(a link-local choice works between two equally bare ends), no log is read, and a pinned index is not looked at.
+NCCL 2.21.5 to 2.30.7, alike in all of them: ncclIbGetGidIndex, ncclUpdateGidIndex (transport/net_ib/connect.cc, once
+net_ib.cc). Nothing is judged here (a link-local choice works between two equally bare ends), no log is read, and a
+pinned index is not looked at.
 """
 
 from __future__ import annotations
