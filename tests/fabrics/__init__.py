@@ -4,7 +4,7 @@ Builders (this module): `node`, `netdev`, `hca`, `link`, `host` give every field
 
 Recorded fabrics: documents as a scan of such nodes gives them, every fact read, each number with its source or
 marked as invented. `recorded.RECORDED` has them by name, `recorded.HEALTHY` names those of which no check may say
-error or warning. They are functions, made afresh at each call:
+error or warning; `oddities.ODDITIES` are healthy ones that look ill. They are functions, made afresh at each call:
 
     from tests.fabrics.spark import spark_pair, spark_one_cable
     from tests.fabrics.servers import eight_rail_servers

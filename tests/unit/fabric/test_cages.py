@@ -121,7 +121,7 @@ def test_a_suffix_that_the_function_contradicts_is_left_out() -> None:
 
 def test_two_suffixes_of_one_interface_tell_nothing() -> None:
     fabric = changed(nameless(), "spark-a", "netdev", "enp1s0f0np0", altnames=("enp9s0f0np7",))
-    assert shape(first(fabric))[f"{CHIP}/p0"] == ("roceP2p1s0f0",)
+    assert shape(first(fabric)) == TWINS | {f"{CHIP}/p0": ("roceP2p1s0f0",)}
 
 
 @pytest.mark.parametrize("name", ["enp1", "np0", "eth0", "enp1s0f0", "enp1s0f0np0x", "enp1s0f0np", "enp1s0f0pp0"])
@@ -198,6 +198,28 @@ def test_the_only_function_of_a_chip_needs_no_name() -> None:
     assert [cage.hcas for cage in found] == [(f"mlx5_{k}",) for k in range(8)]
     assert {cage.by for cage in found} == {BY_CHIP}
     assert "/" not in found[0].id
+
+
+def test_a_chip_without_an_address_and_a_name_is_in_no_cage() -> None:
+    bare = changed(eight_rail_servers(), "*", "netdev", phys_port_name=NOT_READ, name="eth", altnames=())
+    assert cages_of(first(changed(bare, "*", "hca", pci=NOT_READ))) == ()
+
+
+def test_a_device_with_two_ports_in_one_cage_is_named_once() -> None:
+    node = server(0, [rail(0, 0)])
+    assert isinstance(node.hcas, tuple)
+    one = node.hcas[0]
+    both = set_facts(one, {"ports": (*one.ports, set_facts(one.ports[0], {"number": 2}))})
+    (cage,) = cages_of(set_facts(node, {"hcas": (both,)}))
+    assert cage.hcas == ("mlx5_0",)
+
+
+def test_cages_are_in_the_order_of_their_ids() -> None:
+    node = first(spark_straight())
+    assert isinstance(node.hcas, tuple)
+    turned = set_facts(node, {"hcas": tuple(reversed(node.hcas))})
+    assert [cage.id for cage in cages_of(turned)] == list(TWINS)
+    assert cages_of(turned)[0].hcas == ("rocep1s0f0", "roceP2p1s0f0")
 
 
 def test_a_two_port_nic_has_two_cages() -> None:

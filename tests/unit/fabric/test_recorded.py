@@ -14,7 +14,8 @@ from fabricdoc.checks import check_fabric
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Endpoint, Fabric, Gid, Hca, Link, Neighbour, Netdev, Node, NodeReport
-from tests.fabrics.altering import changed, without
+from tests.fabrics.altering import changed, followed, without
+from tests.fabrics.oddities import ODDITIES
 from tests.fabrics.others import container_node
 from tests.fabrics.parts import gid_text, link_local, mac_of, rdma_mtu
 from tests.fabrics.recorded import HEALTHY, RECORDED
@@ -88,6 +89,14 @@ def test_fabrics_are_made_afresh_and_alike(name: str) -> None:
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_fabrics_are_quiet(name: str) -> None:
     assert loud(RECORDED[name]()) == []
+
+
+@pytest.mark.parametrize("name", sorted(ODDITIES))
+def test_odd_but_healthy_fabrics_are_quiet(name: str) -> None:
+    fabric = ODDITIES[name]()
+    assert loud(fabric) == []
+    assert Fabric.model_validate_json(fabric.model_dump_json()) == fabric
+    assert all(followed(node, {}) == node for node in fabric.nodes)
 
 
 @pytest.mark.parametrize("cabling", ["straight", "one", "one-crossed"])
