@@ -61,6 +61,8 @@ def test_switches_below_one_root_port_are_pxb() -> None:
     below = ("0000:20:00.0", "0000:21:00.0")
     assert word((RP, UP, DOWN_A, *below), (RP, UP, DOWN_B)) == "PXB"
     assert word((RP, UP, DOWN_A), (RP, UP, DOWN_B, *below)) == "PXB"
+    assert word((RP, UP, DOWN_A, below[0]), (RP, UP, DOWN_B)) == "PXB"
+    assert word((RP, UP, DOWN_A), (RP, UP, DOWN_B, below[0])) == "PXB"
 
 
 def test_root_ports_of_one_host_bridge_are_phb() -> None:
