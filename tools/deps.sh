@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Install the system packages the lab tests use, where they are missing: `make deps`.
+# Install the system packages the lab tests use, where they are missing: `make deps`. The second line is the RoCE lab's:
+# software emulation of its two virtual machines, and what builds their image.
 # Debian and Ubuntu only; as root or with a sudo that asks nothing. Says nothing when nothing is missing.
 # The demo and fabricdoc itself need none of them. Installing openssh-server starts its service on most systems.
 set -euo pipefail
 
-packages=(openssh-client openssh-server)
+packages=(
+    openssh-client openssh-server
+    qemu-system-x86 seabios mmdebstrap squashfs-tools debian-archive-keyring uidmap
+)
 
 if ! command -v dpkg >/dev/null; then
     PATH="$PATH:/usr/sbin:/sbin"
@@ -12,6 +16,7 @@ if ! command -v dpkg >/dev/null; then
         exit 0
     fi
     echo "make deps: no dpkg here; install OpenSSH's client and server in your system's own way" >&2
+    echo "(QEMU for x86, mmdebstrap and squashfs-tools too, if you want the RoCE lab)" >&2
     exit 1
 fi
 

@@ -29,8 +29,8 @@ PACKAGES = (
     "ibverbs-providers", "ibverbs-utils", "python3", "python3-pyverbs",
 )  # fmt: skip
 FILES = ("root.sqfs", "vmlinux", "initrd")
-GUEST = Path(__file__).parent / "guest"
-RECIPE = (GUEST / "fit_kernel.py", GUEST / "first_init")
+INSIDE = Path(__file__).parent / "inside"
+RECIPE = (INSIDE / "fit_kernel.py", INSIDE / "first_init")
 LEFT_OUT = ("doc", "man", "locale", "info")
 BUILD_LIMIT_S = 900
 END_LIMIT_S = 60
@@ -118,7 +118,7 @@ def mmdebstrap_words(folder: Path, tree: Path) -> list[str]:
     words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in LEFT_OUT]
     hooks = [
         'mkdir "$1/lab"',
-        *(f"upload {GUEST / name} /lab/{name}" for name in ("fit_kernel.py", "first_init")),
+        *(f"upload {INSIDE / name} /lab/{name}" for name in ("fit_kernel.py", "first_init")),
         FETCH_KERNEL,
         'chroot "$1" python3 /lab/fit_kernel.py',
         *(f"download /lab/{name} {folder / name}" for name in ("vmlinux", "initrd")),

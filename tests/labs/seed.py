@@ -12,7 +12,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-GUEST = Path(__file__).parent / "guest"
+INSIDE = Path(__file__).parent / "inside"
 SCRIPTS = ("init", "healthy")
 PORTS = ("enp1s0f0np0", "enp1s0f1np1")
 HCAS = ("rocep1s0f0", "rocep1s0f1")
@@ -64,7 +64,7 @@ def write_seed(folder: Path, machine: Machine) -> Path:
     path = folder / f"{machine.name}.tar"
     with tarfile.open(path, "w") as packed:
         for name in SCRIPTS:
-            _add(packed, name, (GUEST / name).read_bytes(), 0o755)
+            _add(packed, name, (INSIDE / name).read_bytes(), 0o755)
         _add(packed, "node", node.encode())
         _add(packed, "sshd_config", SSHD_CONFIG.encode())
         _add(packed, "host_key", (folder / machine.name).read_bytes(), 0o600)

@@ -18,7 +18,6 @@ from tests.labs.seed import PORTS, Machine
 
 READY = "LABREADY"
 MEMORY_MB = 768
-NICENESS = 5
 RAILS = ("f0", "f1")
 QEMU = "qemu-system-x86_64"
 
@@ -64,7 +63,7 @@ class Vm:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=functools.partial(_apart, os.getpid()),
+                preexec_fn=functools.partial(die_with_parent, os.getpid()),
                 start_new_session=True,
             )
         try:
@@ -92,9 +91,3 @@ class Vm:
     @staticmethod
     def _said(path: Path) -> str:
         return path.read_text(errors="replace") if path.exists() else ""
-
-
-def _apart(parent: int) -> None:
-    """In the child: end with the parent, and leave the machine to others."""
-    os.nice(NICENESS)
-    die_with_parent(parent)

@@ -17,16 +17,18 @@ F0, F1 = PORTS
 def test_ends_of_one_rail_with_different_mtu(lab: RoceLab) -> None:
     lab.beta.do(f"ip link set dev {F1} mtu 1500")
     fabric = lab.scan()
-    assert told(fabric) == [("warning", "mtu-mismatch", "192.168.11.0/24")]
     finding = found(fabric, "mtu-mismatch", "beta", F1)
+    assert (finding.severity, finding.subject) == ("warning", "192.168.11.0/24")
     assert finding.fix[:2] == ("on beta:", f"sudo ip link set dev {F1} mtu 9000")
-    assert any("mtu 1500, rocep1s0f1 active_mtu 1024" in one.text for one in finding.evidence)
+    assert hcas(fabric, "beta")[HCAS[1]].ports[0].active_mtu == 1024
+    found(fabric, "roce-mtu-small", "beta", F1)
 
 
 def test_a_rail_without_an_ipv4_address(lab: RoceLab) -> None:
     lab.alpha.do(f"ip address del {ALPHA.addresses[1]}/24 dev {F1}")
-    fabric = lab.scan()
+    fabric = lab.cables()
     assert ipv4(fabric, "alpha", HCAS[1]) == set()
+    assert found(fabric, "gid-missing-at-one-end", "alpha", F1).severity == "error"
     assert found(fabric, "gid-auto-selected-link-local", "alpha", F1).subject == f"alpha/{HCAS[1]}"
 
 
@@ -46,13 +48,13 @@ def test_both_rails_of_a_node_in_one_subnet(lab: RoceLab) -> None:
 
 
 def test_addresses_swapped_between_the_rails_of_a_node(lab: RoceLab) -> None:
-    """Ping succeeds (ARP is answered on either port), RDMA does not: only the link map shows it."""
     lab.beta.do(
         f"ip address flush dev {F0} scope global\nip address flush dev {F1} scope global\n"
         f"ip address add {BETA.addresses[1]}/24 dev {F0}\nip address add {BETA.addresses[0]}/24 dev {F1}\n"
     )
     assert "1 received" in lab.alpha.ask(f"ping -c 1 -W 5 {BETA.addresses[1]}")
-    pairs = [(one.a.ip, one.b.ip) for one in proven(lab.cables())]
+    fabric = lab.cables()
+    pairs = [(one.a.ip, one.b.ip) for one in proven(fabric)]
     assert pairs == [(ALPHA.addresses[0], BETA.addresses[0]), (ALPHA.addresses[1], BETA.addresses[1])]
 
 
@@ -97,3 +99,32 @@ def test_a_policy_rule_that_sends_a_rail_elsewhere(lab: RoceLab) -> None:
     assert [(one.table, one.selector) for one in rules if one.priority == 100] == [
         (77, f"from {ALPHA.addresses[0]}/32")
     ]
+
+
+def test_a_network_that_another_interface_has_too(lab: RoceLab) -> None:
+    lab.alpha.do(
+        "ip link add v7 type veth peer name w7\nip link set v7 up\nip link set w7 up\n"
+        "ip address add 192.168.11.200/24 dev v7\n"
+    )
+    assert found(lab.scan(), "fabric-network-overlaps", "alpha", F0).subject == f"alpha/{F0}"
+
+
+def test_routes_that_lead_over_the_rails(lab: RoceLab) -> None:
+    """A default route over a rail of alpha; a network behind beta, which does not forward; an address nobody has."""
+    lab.alpha.do(
+        "ip route add default via 10.0.2.2 dev mgmt0\n"
+        f"ip route add default via {BETA.addresses[0]} dev {F1} metric 50\n"
+        f"ip route add 192.168.99.0/24 via {BETA.addresses[1]} dev {F0}\n"
+        "ping -c 1 -W 1 192.168.11.9 || sleep 3\n"
+    )
+    fabric = lab.scan()
+    found(fabric, "default-route-on-fabric", "alpha", F1)
+    found(fabric, "ring-forwarding-off", "beta", F1)
+    assert "192.168.11.9" in found(fabric, "neighbour-silent", "alpha", F0).evidence[0].text
+
+
+def test_addresses_that_no_file_brings_back(lab: RoceLab) -> None:
+    lab.beta.do("rm /etc/network/interfaces")
+    fabric = lab.scan()
+    assert told(fabric) == [("warning", "address-not-persistent", "beta")]
+    assert len(found(fabric, "address-not-persistent", "beta", F0).evidence) == 2

@@ -7,21 +7,55 @@ import dataclasses
 import pytest
 
 from tests.labs.lab import RoceLab
-from tests.roce.seeing import found, node, told
+from tests.labs.seed import BETA, PORTS
+from tests.roce.seeing import found, links, netdev, node, told
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
+F0, F1 = PORTS
 
-def test_two_machines_with_one_name(lab: RoceLab) -> None:
-    lab.beta.do("echo alpha > /proc/sys/kernel/hostname")
+
+def test_a_machine_cloned_with_its_name_and_machine_id(lab: RoceLab) -> None:
+    lab.beta.do(f"echo alpha > /proc/sys/kernel/hostname\necho {1:032x} > /etc/machine-id")
     fabric = lab.scan()
     assert found(fabric, "hostname-shared", "beta").subject == "alpha, beta"
+    assert found(fabric, "machine-id-shared", "beta").subject == "alpha, beta"
     assert told(fabric) == []
 
 
-def test_two_machines_cloned_from_one_image(lab: RoceLab) -> None:
-    lab.beta.do(f"echo {1:032x} > /etc/machine-id")
-    assert found(lab.scan(), "machine-id-shared", "beta").subject == "alpha, beta"
+def test_settings_that_decide_where_packets_go(lab: RoceLab) -> None:
+    lab.alpha.do(
+        "cd /proc/sys/net/ipv4/conf\necho 1 > all/arp_ignore\necho 2 > all/arp_announce\n"
+        f"echo 2 > {F0}/rp_filter\necho 1 > all/forwarding\n"
+    )
+    lab.beta.do(f"echo 1 > /proc/sys/net/ipv4/conf/{F1}/rp_filter\ndate -s @$(($(date +%s) + 90))")
+    fabric = lab.scan()
+    port = netdev(fabric, "alpha", F0)
+    assert (port.rp_filter, port.arp_ignore, port.arp_announce) == (2, 1, 2)
+    assert (netdev(fabric, "alpha", F1).rp_filter, netdev(fabric, "beta", F1).rp_filter) == (0, 1)
+    assert (node(fabric, "alpha").host.ip_forward, node(fabric, "beta").host.ip_forward) == (True, False)
+    clocks = [float(str(node(fabric, name).host.clock)) for name in ("alpha", "beta")]
+    assert 60 < clocks[1] - clocks[0] < 120
+
+
+def test_a_firewall_that_drops_by_default(lab: RoceLab) -> None:
+    lab.beta.do(f"touch /lab/filtered\nnft -f - <<'END'\n{RULES}\nEND\n")
+    assert "0 received" in lab.alpha.ask(f"ping -c 1 -W 2 {BETA.addresses[1]} || true\n")
+    fabric = lab.cables()
+    finding = found(fabric, "host-firewall", "beta")
+    assert (finding.severity, finding.evidence[0].text.startswith("nftables")) == ("warning", True)
+    # frames of another EtherType pass beside it
+    assert [kind for kind, _a, _b in links(fabric)] == ["cable", "cable"]
+
+
+RULES = """table inet lab {
+  chain input {
+    type filter hook input priority 0; policy drop;
+    iif lo accept
+    iifname mgmt0 accept
+    ct state established,related accept
+  }
+}"""
 
 
 def test_one_host_id_for_two_machines(lab: RoceLab) -> None:

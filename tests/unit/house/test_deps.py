@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 from tests.unit.house.house import TREE
 
 pytestmark = pytest.mark.unit
+
+FOUND = re.search(r"^packages=\((.*?)\)", (TREE / "tools" / "deps.sh").read_text(), re.MULTILINE | re.DOTALL)
+PACKAGES = FOUND[1].split() if FOUND else []
+OTHERS = [name for name in PACKAGES if not name.startswith("openssh-")]
 
 
 class Machine:
@@ -60,13 +65,14 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_nothing_missing_is_quiet(machine: Machine) -> None:
-    machine.has("openssh-client", "openssh-server")
+    assert {"openssh-client", "openssh-server", "qemu-system-x86", "mmdebstrap", "squashfs-tools"} <= set(PACKAGES)
+    machine.has(*PACKAGES)
     done = machine.deps()
     assert (done.returncode, done.stdout, done.stderr, machine.calls()) == (0, "", "", [])
 
 
 def test_only_the_missing_one_is_installed(machine: Machine) -> None:
-    machine.has("openssh-client")
+    machine.has("openssh-client", *OTHERS)
     (machine.folder / "fresh").touch()
     done = machine.deps()
     assert done.returncode == 0
@@ -76,7 +82,7 @@ def test_only_the_missing_one_is_installed(machine: Machine) -> None:
 
 def test_stale_lists_are_fetched_and_the_install_tried_again(machine: Machine) -> None:
     done = machine.deps()
-    install = "install -y --no-install-recommends openssh-client openssh-server"
+    install = f"install -y --no-install-recommends {' '.join(PACKAGES)}"
     assert done.returncode == 0
     assert machine.calls() == [install, "update", install]
 

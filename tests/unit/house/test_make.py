@@ -67,7 +67,7 @@ def test_system_packages_are_installed_only_when_asked() -> None:
     assert not [path.name for path in others if re.search(r"apt-get\b.*-y", path.read_text())]
 
 
-def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_lab() -> None:
+def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_labs() -> None:
     check, test = (make("-n", name).splitlines() for name in ("check", "test"))
     assert [line.split("tools/run ")[1] for line in check] == [
         "dev >/dev/null",
@@ -78,7 +78,10 @@ def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_lab()
         "dev -m pytest -m lab tests/lab/test_smoke.py",
     ]
     assert test[: len(check)] == check
-    assert [line.split("tools/run ")[1] for line in test[len(check) :]] == ["dev -m pytest -m lab"]
+    assert [line.split("tools/run ")[1] for line in test[len(check) :]] == [
+        "dev -m pytest -m lab",
+        "dev -m pytest -m roce tests/roce -rs --durations=0 --durations-min=1",
+    ]
 
 
 def test_no_test_command_lacks_a_limit() -> None:
