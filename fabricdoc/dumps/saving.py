@@ -73,13 +73,12 @@ def check_folder(folder: Path) -> Path:
 
 def documents(fabric: Fabric) -> dict[str, str]:
     """File name -> JSON text, the main document first."""
-    header = {"fabricdoc": fabric.fabricdoc, "created": fabric.created}
     texts = {MAIN: _text(fabric.model_copy(update={"nodes": ()}))}
     width = len(str(len(fabric.nodes)))
     for number, node in enumerate(fabric.nodes, 1):
         word = _NOT_IN_NAMES.sub("_", node.name)[:80] or "_"
         name = f"{NODES}/{number:0{width}}-of-{len(fabric.nodes)}-{word}.json"
-        texts[name] = _text(Fabric(nodes=(node,), links=IN_MAIN, **header))
+        texts[name] = _text(Fabric(fabricdoc=fabric.fabricdoc, created=fabric.created, nodes=(node,), links=IN_MAIN))
     return texts
 
 

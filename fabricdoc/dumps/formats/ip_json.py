@@ -27,7 +27,8 @@ def interface(found: Mapping[str, Any], number: int) -> Iterator[Told]:
     if text(found, "parentbus") == "pci":
         yield from known(("netdev", name, "pci"), pci(text(found, "parentdev")), number)
     yield from _linkinfo(name, found.get("linkinfo"), number)
-    for alt in found.get("altnames") if isinstance(found.get("altnames"), list) else []:
+    alts = found.get("altnames")
+    for alt in alts if isinstance(alts, list) else []:
         if isinstance(alt, str):
             yield Told(("netdev", name, "altname", alt), alt, number)
     for one in objects(found.get("addr_info")):
