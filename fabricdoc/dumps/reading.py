@@ -83,7 +83,7 @@ def _together(documents: saved.Saved, told: FromTexts, notes: Sequence[Note]) ->
 
 
 def _nothing(paths: Sequence[Path], notes: Sequence[Note]) -> InputError:
-    first = next((f": {note.file} {note.message}" for note in notes), "")
+    first = next((f"; {note.file}: {note.message}" for note in notes), "")
     return InputError(
         f"nothing in {', '.join(map(str, paths))} tells of a node{first}",
         fix="name a folder that `fabricdoc scan --save` wrote, or files with the output of ibv_devinfo, show_gids, ...",

@@ -94,11 +94,11 @@ def checked(text: str) -> Fabric:
 
 
 def _node(node: Node) -> Node:
-    """The node after the checks of a fresh report; what was derived when it was saved stays."""
+    """The node after the checks of a fresh report; what was derived when it was saved stays, the rest is derived now."""
     report = node.model_dump(mode="json", include=set(NodeReport.model_fields))
-    derived = {name: getattr(node, name) for name in set(Node.model_fields) - set(NodeReport.model_fields)}
     fresh = read_report(node.name, node.target, report)
-    return fresh.model_copy(update={name: value for name, value in derived.items() if value not in ((), None)})
+    saved = node.model_fields_set - set(NodeReport.model_fields)
+    return fresh.model_copy(update={name: getattr(node, name) for name in saved})
 
 
 def _reason(error: Exception) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fabricdoc.dumps import read_dumps, save, saved
 from fabricdoc.errors import InputError, NodeError
 from fabricdoc.model.fabric import Cage, Fabric
-from tests.fabrics import crossed_pair, netdev, node
+from tests.fabrics import crossed_pair, hca, netdev, node
 
 pytestmark = pytest.mark.unit
 
@@ -27,6 +27,13 @@ def test_what_was_derived_stays() -> None:
     one = node("a").model_copy(update={"cages": (Cage(id="x/p0", hcas=("a", "b"), by="told"),), "clock_offset_s": 0.5})
     fabric = Fabric(nodes=(one,))
     assert saved.checked(fabric.model_dump_json(by_alias=True)) == fabric
+
+
+def test_what_an_older_version_did_not_derive_is_derived_now() -> None:
+    raw = json.loads(Fabric(nodes=(node("a", hcas=[hca("mlx5_0", "p0")]),)).model_dump_json(by_alias=True))
+    assert saved.checked(json.dumps(raw)).nodes[0].nccl_gids == ()
+    del raw["nodes"][0]["nccl_gids"]
+    assert [one.hca for one in saved.checked(json.dumps(raw)).nodes[0].nccl_gids] == ["mlx5_0"]
 
 
 def test_a_missing_node_file_is_named(tmp_path: Path) -> None:
