@@ -23,6 +23,7 @@ HEADER = struct.Struct("=IHHII")
 ATTRIBUTE = struct.Struct("=HH")
 
 ANSWER_TIMEOUT_S = 2.0
+SILENCE = f"no answer within {ANSWER_TIMEOUT_S:g} s"
 BUFFER = 1 << 18
 ATTEMPTS = 5
 FAMILIES = {socket.AF_INET: "ipv4", socket.AF_INET6: "ipv6"}
@@ -76,7 +77,7 @@ def _packets(wire: socket.socket) -> Iterator[bytes]:
         try:
             data, _ancillary, flags, _sender = wire.recvmsg(BUFFER)
         except TimeoutError as error:
-            raise TimeoutError(errno.ETIMEDOUT, f"no answer within {ANSWER_TIMEOUT_S:g} s") from error
+            raise TimeoutError(errno.ETIMEDOUT, SILENCE) from error
         if flags & socket.MSG_TRUNC:
             raise OSError("a netlink answer larger than the buffer")
         yield data

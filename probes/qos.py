@@ -10,6 +10,7 @@ from typing import Any
 
 from . import dcb
 from .facts import READ_ERRORS, attempt, exists, is_unknown, load, read_int, unknown, why
+from .netlink import SILENCE
 
 PRIORITIES, DSCPS = range(8), 64
 UNMAPPED = -1
@@ -25,7 +26,7 @@ def read_qos(interface: dict[str, Any], pause: dict[str, Any], folder: str, root
 
     `folder` is "" where /sys shows another network namespace. `source` names who answered: "dcb", "sysfs", both, "".
     """
-    by_dcb, answered = _by_dcb(interface)
+    by_dcb, answered = _by_dcb(interface, pause)
     by_files = _by_files(folder) if folder else {}
     ecn = {
         "ecn_np": _ecn(folder, "roce_np"),
@@ -37,8 +38,13 @@ def read_qos(interface: dict[str, Any], pause: dict[str, Any], folder: str, root
     return {**by_dcb, **by_files, **ecn, **pause, "source": ", ".join(sources)}
 
 
-def _by_dcb(interface: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The DCB fields and whether the kernel answered; its refusal is every field's reason."""
+def _by_dcb(interface: dict[str, Any], pause: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The DCB fields and whether the kernel answered; its refusal is every field's reason.
+
+    Where ethtool got no answer, DCB would wait for the same lock, for ever: it is not asked.
+    """
+    if is_unknown(pause["pause_rx"]) and SILENCE in pause["pause_rx"]["unknown"]:
+        return dict.fromkeys(DCB_FIELDS, unknown(f"DCB was not asked: ethtool got {SILENCE}")), False
     driver = interface["driver"]
     try:
         return dcb.read_dcb(interface["name"], driver if isinstance(driver, str) else ""), True

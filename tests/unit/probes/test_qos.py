@@ -109,6 +109,14 @@ def test_a_broken_answer_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert read(tmp_path).model_dump()["pfc"]["unknown"].startswith("DCB: ")
 
 
+def test_a_driver_that_ethtool_got_no_answer_from_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dcb, "ask", lambda _kind, _request: pytest.fail("it was asked"))
+    silent = {"unknown": "no answer within 2 s"}
+    found = qos.read_qos(PORT, {"pause_rx": silent, "pause_tx": silent}, "", "/nowhere")
+    assert found["pfc"] == {"unknown": "DCB was not asked: ethtool got no answer within 2 s"}
+    assert found["source"] == ""
+
+
 def test_one_unreadable_priority_makes_ecn_unknown(tmp_path: Path) -> None:
     ecn(tmp_path, "roce_np", (3,))
     (tmp_path / f"{NET}/ecn/roce_np/enable/5").unlink()
