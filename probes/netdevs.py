@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import ethtool, network_files, persistence, sysctls
-from .deadline import TIME_LIMIT
+from .child import Say
 from .facts import attempt, exists, is_unknown, linked_name, load, read_int, unknown
 from .links import Link, read_links
 from .netlink import FAMILIES, RTM_GETADDR, attributes, dump, ip_text, u32
@@ -31,25 +31,22 @@ VIRTUAL = unknown("no device behind it (virtual)")
 SOFTWARE = frozenset(
     ("veth", "bridge", "bond", "team", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "vxlan", "dummy", "wireguard")
 )
-ASKED_LATER = ("speed_mbps", "duplex", "autoneg", "lanes", "fec", "persistence", "qos")
-NOT_YET = dict.fromkeys(ASKED_LATER, unknown(TIME_LIMIT))
+DRIVER_FIELDS = (*ethtool.LINK_FIELDS, "fec")
+NOT_ASKED = dict.fromkeys((*DRIVER_FIELDS, "qos"), unknown("its driver was not asked"))
+LIMIT_S = 5.0
 
 
-def read_netdevs(root: str = "", found: list[dict[str, Any]] | None = None) -> Any:
+def read_netdevs(root: str = "") -> Any:
     """Every interface of this network namespace, by index (model.netdev.Netdev); raises OSError.
 
-    A list given as `found` holds them before drivers and files are asked, which can take long on a sick machine:
-    what is not answered by then is unknown("time limit").
+    What only drivers know (DRIVER_FIELDS and QoS) is asked for by `ask`, and put in by `with_answers`.
     """
     links = sorted(read_links(), key=lambda one: int(one.fields["ifindex"]))
     bodies = [body for body in dump(RTM_GETADDR, ADDRESS.pack(0, 0, 0, 0, 0)) if body[:1] and body[0] in FAMILIES]
-    netdevs = [] if found is None else found
-    netdevs += assemble(links, [address(body) for body in bodies], sysctls.read_all(root), root)
-    settings = ethtool.read_settings({one["ifindex"]: one["name"] for one in netdevs if has_device(one)})
+    netdevs = assemble(links, [address(body) for body in bodies], sysctls.read_all(root), root)
     sources = network_files.read_sources(root)
     leased = {address(body)[0] for body in bodies if is_leased(body)}
     for one in netdevs:
-        complete(one, settings.get(one["ifindex"]), root)
         one["persistence"] = persistence.persistence(one, one["ifindex"] in leased, sources)
     return netdevs
 
@@ -69,7 +66,7 @@ def assemble(
             "lower": _lower(link, names),
             "addresses": held.get(link.fields["ifindex"], []),
             **sysctls.effective(link.own_sysctls, everywhere),
-            **NOT_YET,
+            **NOT_ASKED,
             **device(link, root),
         }
         for link in links
@@ -150,19 +147,38 @@ def has_device(interface: Mapping[str, Any]) -> bool:
     return not (is_unknown(interface["driver"]) and is_unknown(interface["pci"]))
 
 
-def complete(interface: dict[str, Any], settings: dict[str, Any] | None, root: str) -> None:
-    """Put in what ethtool said (`settings`, None for nothing), and the QoS of an interface that has a device."""
-    said = ethtool.complete(settings)
-    pause = {name: said.pop(name) for name in ethtool.PAUSE_FIELDS}
-    folder = sysfs_folder(interface, root) if settings is None or has_device(interface) else ""
-    if settings is None and folder:
-        by_file = _speed(folder)
-        said["speed_mbps"] = said["speed_mbps"] if is_unknown(by_file) else by_file
-    interface.update(said)
-    interface["qos"] = read_qos(interface, pause, folder, root) if has_device(interface) else interface["driver"]
+def ask(say: Say, netdevs: Sequence[dict[str, Any]], root: str = "") -> None:
+    """Say what drivers know: {"links": {INDEX: DRIVER_FIELDS}}, then {"qos INDEX": model.netdev.Qos} port by port.
+
+    Drivers may ask their firmware and hold the kernel's lock meanwhile: for a child with a deadline of its own.
+    """
+    settings = ethtool.read_settings({one["ifindex"]: one["name"] for one in netdevs if has_device(one)})
+    links = {
+        str(index): {name: said[name] for name in DRIVER_FIELDS if name in said} for index, said in settings.items()
+    }
+    for one in netdevs:
+        if one["ifindex"] not in settings and isinstance(speed := _speed(one, root), int):
+            links[str(one["ifindex"])] = {"speed_mbps": speed}
+    say({"links": links})
+    for one in netdevs:
+        if has_device(one):
+            said = ethtool.complete(settings.get(one["ifindex"]))
+            pause = {name: said[name] for name in ethtool.PAUSE_FIELDS}
+            say({f"qos {one['ifindex']}": read_qos(one, pause, sysfs_folder(one, root), root)})
 
 
-def _speed(folder: str) -> Any:
+def with_answers(netdevs: Any, said: Mapping[str, Any], reason: str) -> None:
+    """Put in what `ask` said; what it did not come to is unknown with `reason`."""
+    silent = unknown(reason or "its driver was not asked")
+    links = said.get("links")
+    for one in netdevs if isinstance(netdevs, list) else []:
+        nothing = dict.fromkeys(DRIVER_FIELDS, silent if links is None else ethtool.UNSUPPORTED)
+        one.update({**nothing, **(links or {}).get(str(one["ifindex"]), {})})
+        one["qos"] = said.get(f"qos {one['ifindex']}", silent) if has_device(one) else one["driver"]
+
+
+def _speed(interface: Mapping[str, Any], root: str) -> Any:
     """Mbit/s from sysfs, for a kernel whose ethtool netlink does not answer."""
-    speed = read_int(f"{folder}/speed")
+    folder = sysfs_folder(interface, root)
+    speed = read_int(f"{folder}/speed") if folder else unknown(ELSEWHERE)
     return speed if is_unknown(speed) else ethtool.speed(speed & ethtool.SPEED_UNKNOWN)

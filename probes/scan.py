@@ -14,6 +14,7 @@ from typing import Any
 from . import container, counters, gpus, hcas, host, neighbours, netdevs, pcie, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
+from .facts import is_unknown
 from .wire import Wire
 
 REQUEST_WAIT_S = 30.0
@@ -72,16 +73,18 @@ def scan(
     verbs_child = Question(verbs.ask, verbs.LIMIT_S * patience)
     port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S * patience, needed=rdma)
     host_facts = host.blank()
-    interfaces: list[dict[str, Any]] = []
+    interfaces = deadline.read("netdevs", lambda: netdevs.read_netdevs(root))
+    devices = isinstance(interfaces, list) and any(netdevs.has_device(one) for one in interfaces)
+    link_child = Question(lambda say: netdevs.ask(say, interfaces, root), netdevs.LIMIT_S * patience, needed=devices)
     found = {
-        "netdevs": deadline.read("netdevs", lambda: netdevs.read_netdevs(root, interfaces)),
+        "netdevs": interfaces,
         "routes": deadline.read("routes", routes.read_routes),
         "rules": deadline.read("rules", rules.read_rules),
         "neighbours": deadline.read("neighbours", neighbours.read_neighbours),
         "container": deadline.read("container", lambda: container.read_container(root)),
         "pcie": deadline.read("pcie", lambda: pcie.read_pcie(hcas.pci_addresses(root), root)),
     }
-    found["netdevs"] = interfaces or found["netdevs"]
+    netdevs.with_answers(interfaces, *_link_answers(link_child, deadline, interfaces, root))
     said, reason = port_child.answer(deadline, "ports")
     ports = said if port_child.forked else None
     found["hcas"] = deadline.read("hcas", lambda: hcas.read_hcas(root, ports, reason))
@@ -105,6 +108,15 @@ def _more_time(end: float, watch_s: float, pause: Callable[[float], object] | No
         pause(max(0.0, end - time.monotonic()))
         return watch_s if time.monotonic() >= end else 0.0
     return watch_s
+
+
+def _link_answers(child: Question, deadline: Deadline, interfaces: Any, root: str) -> tuple[dict[str, Any], str]:
+    """What drivers say of their links: by the child, or asked here where nothing has a device or there is no fork."""
+    if child.forked or not isinstance(interfaces, list):
+        return child.answer(deadline, "links")
+    said: dict[str, Any] = {}
+    failed = deadline.read("links", lambda: netdevs.ask(said.update, interfaces, root))
+    return said, failed["unknown"] if is_unknown(failed) else ""
 
 
 class Question:

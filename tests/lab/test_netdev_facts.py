@@ -22,7 +22,10 @@ READ = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from probes import neighbours, netdevs, rules
-found = {"netdevs": netdevs.read_netdevs(), "rules": rules.read_rules(), "neighbours": neighbours.read_neighbours()}
+interfaces, said = netdevs.read_netdevs(), {}
+netdevs.ask(said.update, interfaces)
+netdevs.with_answers(interfaces, said, "")
+found = {"netdevs": interfaces, "rules": rules.read_rules(), "neighbours": neighbours.read_neighbours()}
 sys.stdout.write(json.dumps(found))
 """
 CHANGE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.model.fabric import Netdev
-from fabricdoc.probes import dcb, ethtool, links, netdevs, network_files
+from fabricdoc.probes import dcb, ethtool, links, netdevs
 from fabricdoc.probes.facts import is_unknown
 from tests.netlink_messages import Attributes, address_body, inet_conf, link_body, nest, words
 from tests.sysfs import link, write
@@ -51,10 +52,14 @@ def interface(
     link(root, f"sys/class/net/{name}", base)
 
 
-def completed(root: Path, settings: dict[str, Any] | None) -> Netdev:
-    (found,) = assembled([port()], root=str(root)).values()
-    netdevs.complete(found, settings, str(root))
-    return Netdev.model_validate(found)
+def completed(monkeypatch: pytest.MonkeyPatch, root: Path, settings: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """The port of `interface` after its driver was asked, which says `settings` (by index)."""
+    monkeypatch.setattr(ethtool, "read_settings", lambda _wanted: settings)
+    found = list(assembled([port()], root=str(root)).values())
+    said: dict[str, Any] = {}
+    netdevs.ask(said.update, found, str(root))
+    netdevs.with_answers(found, json.loads(json.dumps(said)), "")
+    return Netdev.model_validate(found[0]).model_dump()
 
 
 def test_members_have_their_masters_name() -> None:
@@ -119,7 +124,7 @@ def test_sysfs_of_another_namespace_is_not_believed(tmp_path: Path, changed: dic
     interface(tmp_path, **changed)
     (found,) = assembled([port()], root=str(tmp_path)).values()
     assert (found["driver"], found["pci"], found["mtu"]) == (ELSEWHERE, ELSEWHERE, 9000)
-    netdevs.complete(found, None, str(tmp_path))
+    netdevs.with_answers([found], {"links": {}}, "")
     assert found["qos"] == ELSEWHERE
     assert is_unknown(found["speed_mbps"])
 
@@ -134,31 +139,47 @@ def test_the_kernels_message_names_the_device_where_sysfs_does_not(tmp_path: Pat
         assert found["pci"] == ELSEWHERE
 
 
-def test_what_drivers_say_is_put_in(tmp_path: Path) -> None:
+def test_what_drivers_say_is_put_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interface(tmp_path, speed="100000")
     said = {"speed_mbps": 200000, "duplex": "full", "autoneg": True, "lanes": 2, "fec": "RS", "pause_rx": True}
-    found = completed(tmp_path, {**said, "pause_tx": False})
-    assert (found.speed_mbps, found.duplex, found.autoneg, found.lanes, found.fec) == (200000, "full", True, 2, "RS")
-    assert (found.model_dump()["qos"]["pause_rx"], found.model_dump()["qos"]["pause_tx"]) == (True, False)
+    found = completed(monkeypatch, tmp_path, {4: {**said, "pause_tx": False}})
+    assert {name: found[name] for name in netdevs.DRIVER_FIELDS} == {name: said[name] for name in netdevs.DRIVER_FIELDS}
+    assert (found["qos"]["pause_rx"], found["qos"]["pause_tx"]) == (True, False)
 
 
-def test_sysfs_has_the_speed_where_ethtool_does_not_answer(tmp_path: Path) -> None:
+def test_sysfs_has_the_speed_where_ethtool_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interface(tmp_path)
-    found = completed(tmp_path, None)
-    assert found.speed_mbps == 200000
-    assert "does not tell" in found.model_dump()["duplex"]["unknown"]
+    found = completed(monkeypatch, tmp_path, {})
+    assert found["speed_mbps"] == 200000
+    assert "does not tell" in found["duplex"]["unknown"]
 
 
-def test_a_port_without_link_has_no_speed(tmp_path: Path) -> None:
+def test_a_port_without_link_has_no_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interface(tmp_path, speed="-1")
-    assert "does not tell" in completed(tmp_path, None).model_dump()["speed_mbps"]["unknown"]
+    assert "does not tell" in completed(monkeypatch, tmp_path, {})["speed_mbps"]["unknown"]
 
 
 def test_a_virtual_interface_has_no_device_and_no_qos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dcb, "ask", lambda _kind, _request: pytest.fail("a virtual interface was asked"))
     write(tmp_path, {"sys/class/net/enp1s0f0np0/ifindex": "4", "sys/class/net/enp1s0f0np0/address": MAC.hex(":")})
-    found = completed(tmp_path, None).model_dump()
+    found = completed(monkeypatch, tmp_path, {})
     assert found["driver"] == found["pci"] == found["qos"] == VIRTUAL
+
+
+def test_what_no_driver_came_to_answer_is_unknown_with_the_reason(tmp_path: Path) -> None:
+    interface(tmp_path)
+    found = list(assembled([port(), port(5, b"veth0", [kind(b"veth")])], root=str(tmp_path)).values())
+    slow = {"unknown": "no answer within 5 s"}
+    netdevs.with_answers(found, {}, slow["unknown"])
+    assert [found[0][name] for name in (*netdevs.DRIVER_FIELDS, "qos")] == [slow] * 6
+    assert (found[1]["speed_mbps"], found[1]["qos"]) == (slow, VIRTUAL)
+    netdevs.with_answers(found, {"links": {"4": {"fec": "RS"}}}, slow["unknown"])
+    assert (found[0]["fec"], found[0]["qos"]) == ("RS", slow)
+    assert "does not tell" in found[0]["lanes"]["unknown"]
+
+
+def test_a_section_that_failed_has_nobody_to_ask() -> None:
+    netdevs.with_answers({"unknown": "time limit"}, {}, "")
 
 
 @pytest.mark.parametrize("name", sorted(netdevs.SOFTWARE))
@@ -176,34 +197,22 @@ def test_the_last_pci_address_on_the_way_is_the_device(tmp_path: Path) -> None:
 
 
 def test_this_machines_interfaces_have_the_models_fields() -> None:
-    found = {one["name"]: one for one in netdevs.read_netdevs()}
+    interfaces, said = netdevs.read_netdevs(), dict[str, Any]()
+    netdevs.ask(said.update, interfaces)
+    netdevs.with_answers(interfaces, said, "it was asked")
+    found = {one["name"]: one for one in interfaces}
     assert {"ip": "127.0.0.1", "prefix": 8, "family": "ipv4", "scope": "host"} in found["lo"]["addresses"]
     read = [Netdev.model_validate(one) for one in found.values()]
     assert [one.ifindex for one in read] == sorted(one.ifindex for one in read)
-    dumped = [one.model_dump() for one in read]
-    late = [one for one in dumped for name in netdevs.ASKED_LATER if one[name] == {"unknown": "time limit"}]
-    assert late == []
+    assert "it was asked" not in json.dumps(interfaces)
 
 
-def test_drivers_that_hang_leave_the_names_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hang(BaseException):
-        pass
-
-    def hang(_wanted: object) -> Any:
-        raise Hang
-
-    monkeypatch.setattr(ethtool, "read_settings", hang)
-    found: list[dict[str, Any]] = []
-    with pytest.raises(Hang):
-        netdevs.read_netdevs("", found)
-    lo = next(Netdev.model_validate(one) for one in found if one["name"] == "lo")
-    assert lo.addresses[0].ip == "127.0.0.1"
-    assert lo.model_dump()["speed_mbps"] == {"unknown": "time limit"}
-
-
-def test_only_what_has_a_device_is_asked_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_has_a_device_is_asked_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interface(tmp_path)
     asked: list[dict[int, str]] = []
     monkeypatch.setattr(ethtool, "read_settings", lambda wanted: asked.append(wanted) or {})
-    monkeypatch.setattr(network_files, "read_sources", lambda _root: [])
-    netdevs.read_netdevs()
-    assert "lo" not in asked[0].values()
+    said: dict[str, Any] = {}
+    found = list(assembled([port(), port(5, b"veth0", [kind(b"veth")])], root=str(tmp_path)).values())
+    netdevs.ask(said.update, found, str(tmp_path))
+    assert asked == [{4: "enp1s0f0np0"}]
+    assert set(said) == {"links", "qos 4"}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Host, NodeReport
-from fabricdoc.probes import counters, ethtool, gpus, hcas, pcie, scan, verbs
+from fabricdoc.probes import counters, ethtool, gpus, hcas, netdevs, pcie, scan, verbs
 from fabricdoc.probes.wire import Wire
 from tests.sysfs import EINVAL_FILE, SPARK, spark
 
@@ -123,7 +123,7 @@ def test_a_recorded_spark_is_a_valid_report(tmp_path: Path) -> None:
     assert not isinstance(report.hcas, Unknown)
     assert [len(hca.ports) for hca in report.hcas] == [1, 1, 1, 1]
     assert set(report.timings_ms) >= {"hcas", "netdevs", "routes", "container", "host", "verbs", "gpus", "gpu_bus"}
-    assert set(report.timings_ms) >= {"rules", "neighbours"}
+    assert set(report.timings_ms) >= {"rules", "neighbours", "links"}
     assert {"hcas", "pcie", "counters"} <= set(report.timings_ms)
     assert not isinstance(report.pcie, Unknown)
     assert [one.address for one in report.pcie if one.upstream] == [
@@ -265,14 +265,17 @@ def test_what_hangs_costs_only_itself_and_what_comes_after(tmp_path: Path) -> No
     assert isinstance(report.gpus, Unknown)
 
 
-def test_a_driver_that_hangs_leaves_interfaces_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_hangs_leaves_interfaces_and_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ethtool, "read_settings", lambda _wanted: time.sleep(60))
-    report = NodeReport.model_validate(scan.scan(0.5))
-    limit = Unknown(unknown="time limit")
+    monkeypatch.setattr(netdevs, "LIMIT_S", 0.2)
+    monkeypatch.setattr(netdevs, "has_device", lambda _interface: True)
+    report = NodeReport.model_validate(scan.scan(20))
+    silent = Unknown(unknown="no answer within 0.2 s")
     assert not isinstance(report.netdevs, Unknown)
     (lo,) = [one for one in report.netdevs if one.name == "lo"]
-    assert (lo.addresses[0].ip, lo.speed_mbps, lo.qos) == ("127.0.0.1", limit, limit)
-    assert report.routes == limit
+    assert (lo.addresses[0].ip, lo.speed_mbps, lo.fec) == ("127.0.0.1", silent, silent)
+    assert not isinstance(report.routes, Unknown)
+    assert report.timings_ms["links"] < 5000
 
 
 def test_no_time_at_all_is_a_report_of_unknowns() -> None:
@@ -305,6 +308,8 @@ def test_without_a_fork_the_rest_is_still_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "fork", no_fork)
     report = NodeReport.model_validate(scan.scan(10, str(spark(tmp_path))))
     reason = "no process could be started: Resource temporarily unavailable"
+    assert not isinstance(report.netdevs, Unknown)
+    assert "not asked" not in str([one.fec for one in report.netdevs])
     assert report.host.libibverbs == report.counters == Unknown(unknown=reason)
     assert not isinstance(report.hcas, Unknown)
     assert {hca.ports[0].phys_state for hca in report.hcas} == {"LinkUp", "Disabled"}
