@@ -317,3 +317,8 @@ def test_ethtool_of_a_live_node_is_asked_for_every_interface(monkeypatch: pytest
 
 def test_a_reason_is_a_fact_the_model_takes() -> None:
     assert Unknown.model_validate(counters.from_said({}, "late")).unknown == "late"
+
+
+def test_a_statistic_that_64_bits_can_not_hold_with_a_sign_is_left_out() -> None:
+    names = b"rx_discards_phy".ljust(32, b"\0") + b"tx_discards_phy".ljust(32, b"\0")
+    assert counters.chosen(names, struct.pack("=QQ", 2**63 - 1, 2**63), 2).values == {"rx_discards_phy": 2**63 - 1}
