@@ -107,6 +107,12 @@ def test_any_file_gives_a_version_or_a_reason(tmp_path_factory: pytest.TempPathF
     assert is_unknown(found) or isinstance(found, str)
 
 
+@pytest.mark.parametrize(("count", "names_at"), [(0, 0), (4, 4), (513, 3), (0xFFFF, 0xFFFE)])
+def test_a_table_that_can_not_be_is_not_followed(tmp_path: Path, count: int, names_at: int) -> None:
+    header = library_file.ELF_HEADER.pack(b"\x7fELF", 2, 1, 3, 62, 1, 0, 0, 64, 0, 64, 0, 0, 64, count, names_at)
+    assert version(tmp_path, header + bytes(64 * min(count, 600)) + TEXT) == "2.30.7+cuda13.3"
+
+
 def test_an_offset_beyond_all_files_is_no_section(tmp_path: Path) -> None:
     huge = library_file.ELF_HEADER.pack(b"\x7fELF", 2, 1, 3, 62, 1, 0, 0, (1 << 64) - 1, 0, 64, 0, 0, 64, 3, 1)
     assert version(tmp_path, huge + TEXT) == "2.30.7+cuda13.3"

@@ -126,6 +126,7 @@ def test_an_endless_dump_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"proc/modules": "nf_tables 311296 0 - Live 0x0"}, True),
         ({"proc/modules": "snd 1 0\nnf_tables 311296 0 - Live 0x0"}, True),
+        ({"proc/modules": "x_nf_tables 1 0"}, False),
         ({"proc/modules": "nf_tables_x 1 0\nnfnetlink 20480 1 nf_tables, Live"}, False),
         ({"proc/modules": "", "sys/module/nf_tables/version": "1"}, True),
         ({"proc/modules": "snd 1 0"}, False),

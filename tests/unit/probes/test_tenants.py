@@ -80,6 +80,11 @@ def test_numbers_of_another_namespace_name_nobody(root: Path, monkeypatch: pytes
     assert (one.name, one.container) == (Unknown(unknown=tenants.OTHER_NAMES), None)
 
 
+def test_a_name_without_end_is_cut(root: Path) -> None:
+    process(root, 7, "x" * 500, "0::/")
+    assert tenants.name(7, str(root)) == "x" * tenants.MAX_NAME
+
+
 def test_without_proc_nobody_is_named(tmp_path: Path) -> None:
     assert not tenants.is_first_pid_namespace(str(tmp_path))
 
