@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fabricdoc.checks.platforms import functions_of, is_gb10
+from fabricdoc.checks.platforms import functions_by_address, is_gb10
 from fabricdoc.checks.ports import hcas_of, roce_ports
 from fabricdoc.checks.wording import commands, of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
@@ -76,7 +76,7 @@ def no_path(node: Node) -> Iterator[Finding]:
 
 def acs(node: Node) -> Iterator[Finding]:
     """ACS redirect on a bridge below a switch that a GPU and an HCA share: their traffic takes the way by the CPU."""
-    functions = {one.address: one for one in functions_of(node)}
+    functions = functions_by_address(node)
     gpus = [functions[str(gpu.pci)].upstream for gpu in direct_gpus(node) if str(gpu.pci) in functions]
     hit: dict[str, str] = {}
     for hca in hcas_of(node):

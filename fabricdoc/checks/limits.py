@@ -12,14 +12,14 @@ def limit(family: str, name: str) -> float:
     return float(checks_data("limits")[family][name])
 
 
-@cache
 def checks_data(name: str) -> Mapping[str, Any]:
     """presets/checks/NAME.toml as it stands."""
     return preset("checks", name)
 
 
+@cache
 def preset(folder: str, name: str) -> Mapping[str, Any]:
-    """presets/FOLDER/NAME.toml, read now."""
+    """presets/FOLDER/NAME.toml, read once."""
     import tomllib
     from importlib import resources
 

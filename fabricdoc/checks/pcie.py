@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabricdoc.checks.limits import limit
-from fabricdoc.checks.platforms import functions_of, gb10, is_gb10, pci_id
+from fabricdoc.checks.platforms import functions_by_address, functions_of, gb10, is_gb10, pci_id
 from fabricdoc.checks.ports import hcas_of
 from fabricdoc.checks.wording import commands, of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
@@ -58,7 +58,7 @@ def gone(node: Node) -> Iterator[Finding]:
 
 def slots(node: Node) -> Iterator[tuple[str, list[Hca], PcieFunction]]:
     """Each PCI slot with HCAs (no VFs): its address without the function, the HCAs, and the first one's function."""
-    functions = {one.address: one for one in functions_of(node)}
+    functions = functions_by_address(node)
     found: dict[str, list[Hca]] = defaultdict(list)
     for hca in hcas_of(node):
         if hca.physical_function is None and isinstance(hca.pci, str) and hca.pci in functions:
@@ -77,8 +77,8 @@ def possible(node: Node, function: PcieFunction) -> PciLink:
     """What the link could be: GB10's wiring for its own card, else the least that the device and its slot can do."""
     if is_gb10(node) and pci_id(function) == gb10().card:
         return PciLink(gb10().speed_gts, gb10().width)
-    parent = function.upstream[-1] if function.upstream else ""
-    both = [function, *(one for one in functions_of(node) if one.address == parent)]
+    parent = functions_by_address(node).get(function.upstream[-1]) if function.upstream else None
+    both = [function, parent] if parent else [function]
     speeds = [one.max_speed_gts for one in both if isinstance(one.max_speed_gts, float) and one.max_speed_gts > 0]
     widths = [one.max_width for one in both if isinstance(one.max_width, int) and one.max_width > 0]
     return PciLink(min(speeds, default=None), min(widths, default=None))

@@ -58,6 +58,12 @@ def functions_of(node: Node) -> tuple[PcieFunction, ...]:
     return () if isinstance(node.pcie, Unknown) else node.pcie
 
 
+@remembered
+def functions_by_address(node: Node) -> Mapping[str, PcieFunction]:
+    """The PCI functions by address."""
+    return {one.address: one for one in functions_of(node)}
+
+
 def pci_id(function: PcieFunction) -> str:
     """ "15b3:1021" of a function, "" where either half is unknown."""
     if isinstance(function.vendor, Unknown) or isinstance(function.device, Unknown):

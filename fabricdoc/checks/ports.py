@@ -86,6 +86,12 @@ def _network(address: Address) -> ipaddress.IPv4Network | None:
 
 
 @lru_cache(maxsize=4096)
+def parsed(network: str) -> ipaddress.IPv4Network:
+    """A network as `networks` tells it, as an object."""
+    return ipaddress.IPv4Network(network)
+
+
+@lru_cache(maxsize=4096)
 def is_link_local(network: str) -> bool:
     """Whether a network is 169.254.0.0/16 or part of it: the same number everywhere, proof of nothing."""
     return ipaddress.ip_network(network).is_link_local

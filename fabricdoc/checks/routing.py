@@ -5,11 +5,10 @@ Read from the main table; policy rules are not followed. RDMA itself is not rout
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 
 from fabricdoc.checks.platforms import is_gb10
-from fabricdoc.checks.ports import RocePort, leads_out, netdevs_of, networks, roce_ports
+from fabricdoc.checks.ports import RocePort, leads_out, netdevs_of, networks, parsed, roce_ports
 from fabricdoc.checks.wording import commands, of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Netdev, Node, Route
@@ -41,10 +40,10 @@ def overlaps(node: Node) -> Iterator[Finding]:
     A wider network elsewhere (10.0.0.0/8 for management) is no fault: the kernel takes the longest prefix.
     """
     ports = roce_ports(node)
-    others = [(netdev, ipaddress.ip_network(net)) for netdev in _others(node, ports) for net, _ip in networks(netdev)]
+    others = [(netdev, parsed(net)) for netdev in _others(node, ports) for net, _ip in networks(netdev)]
     for one in ports if others else ():
         for net, address in networks(one.netdev):
-            mine = ipaddress.ip_network(net)
+            mine = parsed(net)
             for netdev, other in others:
                 if mine.overlaps(other) and other.prefixlen >= mine.prefixlen and not mine.is_link_local:
                     yield _overlap(node, one, f"{address.ip}/{address.prefix}", netdev, str(other))
