@@ -37,7 +37,8 @@ def _of_node(node: Node, homes: dict[str, set[str]], joined: set[PortKey]) -> It
     taken = set(taken_ports(node))
     ports = [one for one in roce_ports(node) if (one.hca.name, one.port.number) in taken]
     near = [one for one in ports if (node.name, one.netdev.name) in joined or _shares(one, homes)]
-    foreign = [one for one in ports if one not in near and _is_alone(node, one, bool(joined))]
+    known = {one.netdev.name for one in near}
+    foreign = [one for one in ports if one.netdev.name not in known and _is_alone(node, one, bool(joined))]
     if near and foreign:
         yield _finding(node, near, foreign)
 

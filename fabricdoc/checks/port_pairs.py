@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fabricdoc.checks.alike import LikePort, like_ports
 from fabricdoc.checks.differences import Told, difference, text_of
 from fabricdoc.checks.majority import Odd, Place, Split, split_ports
-from fabricdoc.checks.platforms import functions_of
+from fabricdoc.checks.platforms import functions_by_address
 from fabricdoc.model.documents import NOT_READ, Fact, Unknown
 from fabricdoc.model.fabric import Fabric, PcieFunction
 from fabricdoc.model.findings import Finding
@@ -23,11 +23,11 @@ def check_port_pairs(fabric: Fabric) -> tuple[Finding, ...]:
     """One warning for slow links and one for narrow PCIe links per kind of HCA; only where there are two nodes."""
     if len(fabric.nodes) < 2:
         return ()
-    functions = {(node.name, one.address): one for node in fabric.nodes for one in functions_of(node)}
+    functions = {node.name: functions_by_address(node) for node in fabric.nodes}
     return tuple(finding for ports in like_ports(fabric) for finding in _of_kind(ports, functions))
 
 
-def _of_kind(ports: list[LikePort], functions: dict[tuple[str, str], PcieFunction]) -> Iterator[Finding]:
+def _of_kind(ports: list[LikePort], functions: dict[str, dict[str, PcieFunction]]) -> Iterator[Finding]:
     speeds = _slower(split_ports((one.place, one.port.netdev.speed_mbps) for one in ports))
     if speeds is not None:
         yield difference(SPEED, speeds)
@@ -44,10 +44,10 @@ def _slower(found: Split[Place, int] | None) -> Split[Place, int] | None:
     return Split(odd, found.sides) if odd or found.sides else None
 
 
-def _pcie(one: LikePort, functions: dict[tuple[str, str], PcieFunction]) -> Fact[tuple[float, int]]:
+def _pcie(one: LikePort, functions: dict[str, dict[str, PcieFunction]]) -> Fact[tuple[float, int]]:
     """Speed in GT/s and width in lanes of the port's function as it runs now."""
     address = one.port.hca.pci
-    function = functions.get((one.place.node, address)) if isinstance(address, str) else None
+    function = functions[one.place.node].get(address) if isinstance(address, str) else None
     if function is None or isinstance(function.current_speed_gts, Unknown):
         return NOT_READ
     if isinstance(function.current_width, Unknown):
