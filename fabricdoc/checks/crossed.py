@@ -7,7 +7,7 @@ k-th. Rings cross every cable by design and are left to `rings`.
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
 from fabricdoc.checks.differences import SHOWN, Told, difference, named, node_lines
@@ -97,15 +97,20 @@ def _export(names: list[str]) -> str:
 
 def _pairs(fabric: Fabric) -> list[list[Segment]]:
     """The cables of nodes that have one peer each, by pair."""
-    peers: dict[str, set[str]] = defaultdict(set)
     cables: dict[tuple[str, ...], list[Segment]] = defaultdict(list)
+    behind_switch: set[str] = set()
     for segment in segments_of(fabric):
         names = {end.node.name for end in segment.ends}
-        for name in names:
-            peers[name] |= names - {name}
         if segment.is_cable:
             cables[tuple(sorted(names))].append(segment)
-    return [found for names, found in cables.items() if all(len(peers[name]) == 1 for name in names)]
+        else:
+            behind_switch |= names
+    peers = Counter(name for names in cables for name in names)
+    return [
+        found
+        for names, found in cables.items()
+        if all(peers[name] == 1 and name not in behind_switch for name in names)
+    ]
 
 
 def crossed_pair(cables: list[Segment]) -> Iterator[Finding]:
