@@ -41,6 +41,7 @@ CABLES: dict[str, tuple[Wire, ...]] = {
     "one": (((0, 0), (1, 0)),),
     "one-crossed": (((0, 0), (1, 1)),),
 }
+RING: tuple[Wire, ...] = (((0, 0), (1, 1)), ((1, 0), (2, 1)), ((2, 0), (0, 1)))
 BASES = (0xFC4CEA0300F94230, 0x4CBB470300125660, 0x4CBB47030012A1D0, 0xFC4CEA0300F97F10)  # first: 1.6; rest invented
 CAGE_EVIDENCE = "sys_image_guid and phys_port_name"
 # (domain, function): node_guid offset (1.6), mlx5_N where images rename (1.4)
@@ -49,7 +50,7 @@ GIB = 1 << 30
 
 
 def spark_pair(
-    cabling: str = "straight",
+    cabling: str | tuple[Wire, ...] = "straight",
     *,
     mtu: int = 9000,
     addressing: Addressing = "own-subnets",
@@ -58,14 +59,14 @@ def spark_pair(
     renamed: bool = False,
     foreign: bool = False,
 ) -> Fabric:
-    """Two Sparks, spark-a and spark-b; `cabling` is straight, crossed, one or one-crossed (CABLES).
+    """Two Sparks, spark-a and spark-b; `cabling` is straight, crossed, one or one-crossed (CABLES), or wires.
 
     `addressing`: each link and twin its own /24 (4.1); both twins of a cable in one /24 (P1); or the second twin of
     spark-b's first cage without an IPv4 address (3.11, P4). `heard`: a frame reaches both twins of a cage and the
     sender's own twin (1.9, 1.15), or (the tidy world) only its like. `narrow`: node whose second PCIe controller is
     Gen5 x2 (1.12). `renamed`: mlx5_0..3 (1.4). `foreign`: cage 1 of spark-a leads to somebody else's network.
     """
-    wires = CABLES[cabling]
+    wires = CABLES[cabling] if isinstance(cabling, str) else cabling
     nodes = [bare_spark(number, mtu=mtu, renamed=renamed) for number in (0, 1)]
     nodes = addressed(nodes, wires, addressing)
     if foreign:
@@ -114,9 +115,8 @@ def spark_twin_bare() -> Fabric:
     return spark_pair("one", addressing="one-twin-bare")
 
 
-def spark_ring() -> Fabric:
-    """Three Sparks, every cable from a cage 0 to a cage 1, each with subnets of its own (4.9)."""
-    wires: tuple[Wire, ...] = (((0, 0), (1, 1)), ((1, 0), (2, 1)), ((2, 0), (0, 1)))
+def spark_ring(wires: tuple[Wire, ...] = RING) -> Fabric:
+    """Three Sparks, every cable from a cage 0 to a cage 1, each with subnets of its own (4.9); other `wires` for P8."""
     nodes = addressed([bare_spark(number) for number in range(3)], wires, "own-subnets")
     return fabric_of(nodes, wires)
 

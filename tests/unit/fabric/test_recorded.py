@@ -237,6 +237,17 @@ def test_crossed_cables_join_cage_0_and_cage_1() -> None:
     }  # fmt: skip
 
 
+def test_wires_may_be_given() -> None:
+    """Cage 1 of the head to cage 0 of the worker, and a ring with a cable from cage 0 to cage 0."""
+    back = spark_pair((((0, 1), (1, 0)),), heard="pairs")
+    assert {(link.a.netdev, link.b.netdev) for link in links(back)} == {
+        ("enp1s0f1np1", "enp1s0f0np0"), ("enP2p1s0f1np1", "enP2p1s0f0np0"),
+    }  # fmt: skip
+    wrong = spark_ring((((0, 0), (1, 0)), ((1, 1), (2, 1)), ((2, 0), (0, 1))))
+    ends_of = {frozenset((end.node, end.netdev[-1]) for end in (link.a, link.b)) for link in links(wrong)}
+    assert frozenset({("spark-a", "0"), ("spark-b", "0")}) in ends_of
+
+
 def test_a_ring_goes_from_cage_0_to_cage_1_in_subnets_of_its_own() -> None:
     fabric = spark_ring()
     between = [link for link in links(fabric) if link.a.node != link.b.node]
