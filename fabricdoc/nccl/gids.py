@@ -72,7 +72,7 @@ def choose_gid(
     """
     if isinstance(port.gids, Unknown):
         return port.gids
-    if port.link_layer != "Ethernet":
+    if not _is_roce(port.link_layer, port.gids):
         return Unknown(unknown="no Ethernet port: NCCL chooses there by another rule")
     try:
         slots = _slots(port, port.gids)
@@ -91,6 +91,13 @@ def choose_gid(
     text = {gid.index: gid.gid for gid in port.gids}.get(chosen.at, ZERO)
     why = _why(chosen, slots, wanted, address_range or "")
     return GidChoice(hca=hca, port=port.number, index=chosen.at, gid=text, why=why)
+
+
+def _is_roce(layer: Fact[str], gids: tuple[Gid, ...]) -> bool:
+    """Whether the port is Ethernet; where that was not read, a RoCE v2 GID says so (InfiniBand has none)."""
+    if isinstance(layer, Unknown):
+        return any(2 in _versions(gid) for gid in gids if not isinstance(gid.type, Unknown))
+    return layer == "Ethernet"
 
 
 def _after(current: Slot, candidate: Slot, wanted: Wanted) -> Iterator[Slot]:

@@ -163,10 +163,16 @@ def test_a_table_that_was_not_read() -> None:
     assert choose_gid(port(UNKNOWN)) == UNKNOWN
 
 
-@pytest.mark.parametrize("layer", ["InfiniBand", Unknown(unknown="x")])
-def test_other_link_layers_have_another_rule(layer: Fact[str]) -> None:
-    choice = choose_gid(port(gid_table(MAC, "e", ("10.0.0.1",)), layer=layer))
+def test_other_link_layers_have_another_rule() -> None:
+    choice = choose_gid(port(gid_table(MAC, "e", ("10.0.0.1",)), layer="InfiniBand"))
     assert isinstance(choice, Unknown) and "another rule" in choice.unknown
+
+
+def test_a_layer_that_was_not_read_is_told_by_a_v2_gid() -> None:
+    """show_gids alone says no link layer; only RoCE ports have GIDs of version 2."""
+    assert isinstance(choose_gid(port(gid_table(MAC, "e", ("10.0.0.1",)), layer=UNKNOWN)), GidChoice)
+    for rows in (table((0, FE80, V1)), table((0, FE80, UNKNOWN)), ()):
+        assert isinstance(choose_gid(port(rows, layer=UNKNOWN)), Unknown)
 
 
 def test_an_unknown_type_that_decides() -> None:
