@@ -44,6 +44,11 @@ class Guest:
         self.do(f"cat > {path} <<'END'\n#!/bin/sh\n{script}\nEND\nchmod +x {path}\n")
         self.spec = dataclasses.replace(self.spec, python=path)
 
+    def run_with(self, **variables: str) -> None:
+        """Until `restore`, what runs on this node has these variables."""
+        self.changed = True
+        self.spec = dataclasses.replace(self.spec, env=variables)
+
     def restore(self) -> None:
         """The healthy state, the ordinary python, and this machine's time."""
         self.spec = dataclasses.replace(self.spec, python=DEFAULT_PYTHON, env={})

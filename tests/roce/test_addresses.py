@@ -85,6 +85,19 @@ def test_a_second_address_takes_the_next_gid(lab: RoceLab) -> None:
     assert "nics-share-subnet" not in ids(fabric)
 
 
+def test_a_pinned_gid_index_that_does_not_fit_every_port(lab: RoceLab) -> None:
+    lab.alpha.do(f"ip address add 192.168.21.1/24 dev {F0}\nip address del {ALPHA.addresses[0]}/24 dev {F0}")
+    for guest in lab.guests:
+        guest.run_with(NCCL_IB_GID_INDEX="1")
+    fabric = lab.scan()
+    gids = hcas(fabric, "alpha")[HCAS[0]].ports[0].gids
+    assert not isinstance(gids, Unknown)
+    assert [one.index for one in gids if one.ipv4] == [2]
+    assert found(fabric, "gid-index-differs-between-nodes", "alpha", HCAS[0]).severity == "error"
+    # nobody else is in its new subnet
+    found(fabric, "ib-hca-includes-port-cabled-elsewhere", "alpha", HCAS[0])
+
+
 def test_a_rail_without_its_route(lab: RoceLab) -> None:
     lab.alpha.do("ip route del 192.168.11.0/24")
     routes = node(lab.scan(), "alpha").routes

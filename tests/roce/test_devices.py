@@ -60,13 +60,17 @@ def test_an_hca_that_is_gone(lab: RoceLab) -> None:
     lab.beta.do(f"rdma link delete {HCAS[1]}")
     fabric = lab.cables()
     assert set(hcas(fabric, "beta")) == {HCAS[0]}
+    found(fabric, "hca-sets-differ-between-nodes", "beta")
     assert links(fabric) == [("cable", f"alpha/{F1}", f"beta/{F0}")]
     found(fabric, "port-without-peer", "alpha", F0)
 
 
-def test_an_hca_with_another_name(lab: RoceLab) -> None:
+def test_a_list_of_hcas_that_fits_one_node_only(lab: RoceLab) -> None:
     lab.beta.do(f"rdma dev set {HCAS[1]} name mlx5_1")
+    for guest in lab.guests:
+        guest.run_with(NCCL_IB_HCA=f"={HCAS[1]}")
     fabric = lab.scan()
+    assert found(fabric, "ib-hca-names-differ-between-nodes", "beta", HCAS[1]).severity == "error"
     assert set(hcas(fabric, "beta")) == {HCAS[0], "mlx5_1"}
     assert hcas(fabric, "beta")["mlx5_1"].ports[0].netdev == F1
 
