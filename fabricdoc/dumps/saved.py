@@ -94,7 +94,7 @@ def checked(text: str) -> Fabric:
 
 
 def _node(node: Node) -> Node:
-    """The node after the checks of a fresh report; what was derived when it was saved stays, the rest is derived now."""
+    """The node after the checks of a fresh report; what was derived when it was saved stays, the rest is derived."""
     report = node.model_dump(mode="json", include=set(NodeReport.model_fields))
     fresh = read_report(node.name, node.target, report)
     saved = node.model_fields_set - set(NodeReport.model_fields)

@@ -46,7 +46,7 @@ def test_a_pair_in_two_folders() -> None:
     assert read.sources["spark-b"][("netdev", "enP2p1s0f0np0", "mtu")] == Place("pair/spark-b/session.log", 14)
     assert isinstance(read.links, Unknown)
     assert [(note.kind, note.file, note.first, note.text) for note in read.notes] == [
-        ("unrecognised", f"pair/{name}/session.log", 28, "ask Bob about the cable") for name in ("spark-a", "spark-b")
+        ("unrecognised", f"pair/{name}/session.log", 29, "ask Bob about the cable") for name in ("spark-a", "spark-b")
     ]
     ids = {finding.id for finding in check_fabric(read.fabric())}
     assert "mtu-mismatch" in ids
