@@ -20,8 +20,8 @@ def hcas(index: Index) -> list[dict[str, Any]]:
 
 
 def _hca(name: str, index: Index) -> dict[str, Any]:
-    told = index.get(("hca", name), {})
     numbers = {int(subject[2]) for subject in index if subject[0] in ("port", "gid") and subject[1] == name}
+    told = {**_function(name, min(numbers, default=1), index), **index.get(("hca", name), {})}
     found = {key: told.get(key, NOT_TOLD) for key in HCA}
     return {
         **found,
@@ -30,6 +30,17 @@ def _hca(name: str, index: Index) -> dict[str, Any]:
         "physical_function": told.get("physical_function"),
         "bond": told.get("bond"),
     }
+
+
+def _function(name: str, port: int, index: Index) -> dict[str, Any]:
+    """PCI address and driver of the port's interface: an HCA and its interface are one PCI function's.
+
+    A VLAN, a bond or a soft device's interface has no PCI address of its own, and then nothing follows.
+    """
+    netdev = index.get(("port", name, port), {}).get("netdev")
+    told = index.get(("netdev", str(netdev)), {})
+    soft = name.startswith(("rxe", "siw")) or told.get("kind") is not None
+    return {} if soft or "pci" not in told else {key: told[key] for key in ("pci", "driver") if key in told}
 
 
 def _port(name: str, number: int, index: Index) -> dict[str, Any]:

@@ -18,7 +18,9 @@ from fabricdoc.dumps.prompts import TAIL_MARK, Command, find_command
 from fabricdoc.dumps.told import Part, Reading
 
 SHOWN = 120
-ANCHORS = re.compile("|".join(f"(?P<_{index}>{one.begins})" for index, one in enumerate(FORMATS) if not one.alone))
+LOOKED_AT = 300
+"""Characters of a line that decide whose it is."""
+ANCHORS = re.compile("|".join(f"(?P<_{index}>{one.begins})" for index, one in enumerate(FORMATS)))
 NO_TOOL = "no known tool writes such lines"
 
 
@@ -65,7 +67,7 @@ class _Splitter:
             return
         if self._is_command(line.text):
             return
-        found = self._format_of(line.text)
+        found = self._format_of(line.text[:LOOKED_AT])
         if self.block and found is not self.current:
             self.end()
         self.current = found
@@ -115,7 +117,8 @@ class _Splitter:
         one = self.current
         if one is not None:
             argument = self.command.argument if one is self.command.format else ""
-            told = tuple(one.read(self.block, argument))
+            lines = [Line(line.number, line.text[: one.longest]) for line in self.block]
+            told = tuple(one.read(lines, argument))
             self.parts.append(Part(one.tool, first, last, told, argument, self.host, "", excerpt))
         else:
             why = f"output of `{self.command.words[:60]}`" if self.command.words else NO_TOOL

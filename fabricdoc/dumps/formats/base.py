@@ -30,8 +30,8 @@ class Format:
 
     `command` matches a command line that writes it (group `arg`: what it was asked about), `file` the word in a file's
     name. `begins` matches a line that only this tool writes (without groups), `goes_on` the lines that may follow;
-    `read` turns the lines of one output and its argument into facts. `alone`: without a command or a file's name it is
-    not recognised by its lines.
+    `read` turns the lines of one output and its argument into facts; it gets the first `longest` characters of each, so
+    that no pattern meets a line without end.
     """
 
     tool: str
@@ -40,7 +40,7 @@ class Format:
     begins: str
     goes_on: str
     read: Reader
-    alone: bool = False
+    longest: int = 1000
 
     def follows(self, line: str) -> bool:
         """Whether a line may be one of this output."""

@@ -75,4 +75,5 @@ FORMAT = Format(
     r"|\s*\d+:\s+[\w.-]+:\s+node_type\s",
     goes_on=r"(?!)",
     read=read,
+    longest=1 << 16,
 )

@@ -59,7 +59,7 @@ def secrets_of(fabric: Fabric) -> set[str]:
         wanted = path[-1] in FIELDS and (path[-1] not in ("name", "target") or of_node)
         if wanted and isinstance(value, str) and len(value) > 1 and value not in ("local", "127.0.0.1", "::1"):
             found.add(value)
-    return {one for one in found if not re.fullmatch(r"(00:)*00|(ff:)*ff", one)}
+    return {one for one in found if not re.fullmatch(r"[0:]+|(ff:)*ff", one)}
 
 
 def words_of(fabric: Fabric) -> set[str]:

@@ -40,5 +40,25 @@ def test_a_type_without_its_gid_is_no_slot() -> None:
     assert one["ports"][0]["gids"] == NOT_TOLD
 
 
+@pytest.mark.parametrize(
+    ("name", "netdev", "pci"),
+    [
+        ("m0", {"pci": "0000:01:00.0", "driver": "mlx5_core"}, "0000:01:00.0"),
+        ("m0", {"driver": "mlx5_core"}, NOT_TOLD),
+        ("m0", {"pci": "0000:01:00.0", "kind": "vlan"}, NOT_TOLD),
+        ("rxe0", {"pci": "0000:01:00.0"}, NOT_TOLD),
+    ],
+)
+def test_an_hca_is_of_the_function_of_its_interface(name: str, netdev: dict[str, str], pci: object) -> None:
+    (one,) = hcas({("port", name, 1): {"netdev": "e0"}, ("netdev", "e0"): netdev})
+    assert one["pci"] == pci
+    assert one["driver"] == (netdev["driver"] if pci != NOT_TOLD else NOT_TOLD)
+
+
+def test_what_is_told_of_the_hca_itself_counts_more() -> None:
+    (one,) = hcas({("port", "m0", 1): {"netdev": "e0"}, ("netdev", "e0"): {"pci": "a"}, ("hca", "m0"): {"pci": "b"}})
+    assert one["pci"] == "b"
+
+
 def test_nothing_told_is_no_hca() -> None:
     assert hcas({("netdev", "e0"): {"name": "e0"}}) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -119,6 +120,14 @@ def test_log_lines_with_brackets_are_no_json() -> None:
 def test_deep_nesting_and_long_lines_are_survived() -> None:
     for text in ("[" * 200_000, '{"a":' * 50_000, "x" * 1_000_000, "\x1b[" * 10_000, "a\x08" * 10_000, "[\n" * 5000):
         read_text("x", text)
+
+
+@pytest.mark.parametrize("unit", [" ", "\t", "a ", "0:", "a_", "| ", "dev x ", " \t"])
+@pytest.mark.parametrize("head", ["", "inet ", "GPU0 ", "a port 1 ", "max locked memory ("])
+def test_a_long_line_of_one_thing_costs_little(head: str, unit: str) -> None:
+    begun = time.process_time()
+    read_text("x", f"{head}{unit * 60_000}\n" * 5)
+    assert time.process_time() - begun < 5
 
 
 @settings(max_examples=150, deadline=None)
