@@ -5,11 +5,13 @@ They come from elsewhere, so they are checked like a node's own report. Text of 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from fabricdoc.dumps.saving import NODE_FILE
 from fabricdoc.dumps.told import Note
@@ -23,6 +25,8 @@ from fabricdoc.model.findings import Finding
 HEAD = re.compile(r'\s*\{\s*"schema"\s*:\s*"fabricdoc/')
 FABRIC = re.compile(r'\s*\{\s*"schema"\s*:\s*"fabricdoc/fabric/')
 SHOWN = 160
+LONGEST = 1000
+DERIVED = frozenset(Node.model_fields) - frozenset(NodeReport.model_fields) - {"name", "target"}
 
 
 @dataclass
@@ -88,17 +92,30 @@ def checked(text: str) -> Fabric:
     raw = parse_json(text)
     if not FABRIC.match(text) or not isinstance(raw, dict):
         raise ValueError("it is a document of another kind")
-    document = Fabric.model_validate_json(text, strict=True)
-    nodes = tuple(_node(node) for node in document.nodes)
-    return document.model_copy(update={"nodes": nodes})
+    nodes = raw.pop("nodes", [])
+    if not isinstance(nodes, list):
+        raise ValueError("nodes is no list")
+    document = Fabric.model_validate_json(json.dumps(raw, allow_nan=False), strict=True)
+    return document.model_copy(update={"nodes": tuple(_node(node) for node in nodes)})
 
 
-def _node(node: Node) -> Node:
+def _node(raw: object) -> Node:
     """The node after the checks of a fresh report; what was derived when it was saved stays, the rest is derived."""
-    report = node.model_dump(mode="json", include=set(NodeReport.model_fields))
-    fresh = read_report(node.name, node.target, report)
-    saved = node.model_fields_set - set(NodeReport.model_fields)
-    return fresh.model_copy(update={name: getattr(node, name) for name in saved})
+    if not isinstance(raw, dict) or not all(isinstance(raw.get(key), str) for key in ("name", "target")):
+        raise ValueError("nodes: one of them has no name or target")
+    derived = {key: raw.pop(key) for key in DERIVED if key in raw}
+    name, target = raw.pop("name"), raw.pop("target")
+    if not 0 < len(name) <= LONGEST or not 0 < len(target) <= LONGEST:
+        raise ValueError(f"nodes: a name or target of more than {LONGEST} characters, or none")
+    fresh = read_report(name, target, raw)
+    saved = {key: _adapter(key).validate_json(json.dumps(value), strict=True) for key, value in derived.items()}
+    return fresh.model_copy(update=saved)
+
+
+@cache
+def _adapter(key: str) -> TypeAdapter[object]:
+    """What reads one derived field."""
+    return TypeAdapter(Node.model_fields[key].annotation)
 
 
 def _reason(error: Exception) -> str:

@@ -83,7 +83,9 @@ def documents(fabric: Fabric) -> dict[str, str]:
 
 
 def _text(document: Fabric) -> str:
-    return json.dumps(document.model_dump(mode="json", by_alias=True), indent=2, allow_nan=False) + "\n"
+    """ASCII only, so that no encoding harms it on its way."""
+    text = document.model_dump_json(by_alias=True, indent=1)
+    return (text if text.isascii() else json.dumps(json.loads(text), indent=1)) + "\n"
 
 
 def _is_ours(place: Path) -> bool:

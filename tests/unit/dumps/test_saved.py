@@ -58,7 +58,10 @@ def test_a_node_counts_once(tmp_path: Path) -> None:
     [
         ({"schema": "fabricdoc/run/1"}, "another kind"),
         ({"schema": "fabricdoc/fabric/9"}, "wanted 'fabricdoc/fabric/1'"),
-        ({"nodes": [{"name": "x"}]}, "nodes.0"),
+        ({"nodes": [{"name": "x"}]}, "no name or target"),
+        ({"nodes": [{"name": "x", "target": "x"}]}, "hcas"),
+        ({"nodes": 3}, "nodes is no list"),
+        ({"nodes": [{"name": "x" * 2000, "target": "x"}]}, "more than 1000"),
         ({"invented": 1}, "invented"),
         ({"links": 3}, "links"),
     ],
