@@ -40,8 +40,9 @@ format:  ## lay the code out, and fix what ruff can fix
 	@$(RUN) dev -m ruff check --fix .
 	@$(RUN) dev -m ruff format .
 
-schemas:  ## write docs/schemas/ again from the models
+schemas:  ## write docs/schemas/ and docs/findings.md again from the models and the list of findings
 	@$(RUN) run tools/schemas.py
+	@$(RUN) run tools/findings.py
 
 deps:  ## system packages the tests use (apt; root or sudo), only those missing
 	@tools/deps.sh
