@@ -180,5 +180,5 @@ def with_answers(netdevs: Any, said: Mapping[str, Any], reason: str) -> None:
 def _speed(interface: Mapping[str, Any], root: str) -> Any:
     """Mbit/s from sysfs, for a kernel whose ethtool netlink does not answer."""
     folder = sysfs_folder(interface, root)
-    speed = read_int(f"{folder}/speed") if folder else unknown(ELSEWHERE)
+    speed: Any = read_int(f"{folder}/speed") if folder else unknown(ELSEWHERE)
     return speed if is_unknown(speed) else ethtool.speed(speed & ethtool.SPEED_UNKNOWN)
