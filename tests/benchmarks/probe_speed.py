@@ -37,9 +37,11 @@ scan(10, sys.argv[2])
 
 def sections(root: str) -> dict[str, Callable[[], object]]:
     """The sections of the fabric part; the network's own are this host's with any root."""
+    interfaces = netdevs.read_netdevs(root)
     return {
         "hcas": lambda: hcas.read_hcas(root),
         "netdevs": lambda: netdevs.read_netdevs(root),
+        "links": lambda: netdevs.ask(lambda _said: None, interfaces, root),
         "routes": routes.read_routes,
         "rules": rules.read_rules,
         "neighbours": neighbours.read_neighbours,
