@@ -317,6 +317,41 @@ def test_without_a_fork_the_rest_is_still_read(tmp_path: Path, monkeypatch: pyte
     assert report.gpus.unknown.startswith(reason)
 
 
+@pytest.mark.parametrize("at", [*range(0, 30, 2), *range(30, 160, 10)])
+def test_an_hca_that_goes_away_at_any_moment_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    root = str(spark(tmp_path, SPARK[:2], slots=8))
+    opens, whole = [0], os.open
+
+    def opened(*args: Any, **kwargs: Any) -> int:
+        opens[0] += 1
+        if opens[0] == at + 1:
+            monkeypatch.setattr(os, "open", whole)
+            shutil.rmtree(tmp_path / SPARK[0].place.path)
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(os, "open", opened)
+    said: dict[str, Any] = {}
+    found = {"hcas": hcas.read_hcas(root), "pcie": pcie.read_pcie(hcas.pci_addresses(root), root)}
+    counters.ask(said.update, root, 0.0)
+    monkeypatch.setattr(os, "open", whole)
+    report = valid({**found, "counters": counters.from_said(said, "")})
+    assert not isinstance(report.hcas, Unknown)
+    assert "rocep1s0f1" in [hca.name for hca in report.hcas]
+    assert not isinstance(report.pcie, Unknown)
+    assert "0000:01:00.1" in [one.address for one in report.pcie]
+    assert not isinstance(report.counters, Unknown)
+    assert "rocep1s0f1/1" in [one.subject for one in report.counters]
+
+
+def valid(report: dict[str, Any]) -> NodeReport:
+    """A report with these sections, as the controller reads it; raises where it would be refused."""
+    blank = {name: {"unknown": "not asked"} for name in ("netdevs", "routes", "gpus")}
+    whole = {**report, **blank, "host": HOST, "container": {"kind": "none", "evidence": ""}}
+    return read_report("a", "local", json.loads(json.dumps(whole, allow_nan=False)))
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Path]]:
     """A Spark's tree, and its files: a property test fills them with rubbish, one at a time, and puts them right."""
@@ -349,9 +384,7 @@ def test_whatever_a_file_holds_the_report_is_valid(tree: tuple[str, list[Path]],
         }
     finally:
         changed.write_bytes(before)
-    blank = {name: {"unknown": "not asked"} for name in ("netdevs", "routes", "gpus")}
-    whole = {**report, **blank, "host": HOST, "container": {"kind": "none", "evidence": ""}}
-    read_report("a", "local", json.loads(json.dumps(whole, allow_nan=False)))
+    valid(report)
 
 
 HOST = {name: {"unknown": "not asked"} for name, field in Host.model_fields.items() if field.is_required()}
