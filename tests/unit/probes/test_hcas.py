@@ -264,6 +264,27 @@ def test_what_sysfs_says_stays(tmp_path: Path) -> None:
     assert (hca.ports[0].state, hca.ports[0].netdev) == ("ACTIVE", "ens1f0np0")
 
 
+def test_an_interface_that_is_known_stays_beside_one_that_was_not(tmp_path: Path) -> None:
+    rxe(tmp_path, name="mlx5_0", netdev="ens1f0np0")
+    base = tmp_path / "sys/class/infiniband/mlx5_0"
+    shutil.copytree(base / "ports/1", base / "ports/2")
+    shutil.rmtree(base / "ports/2/gids")
+    (base / "parent").unlink()
+    asked = [nldev.Port(1, "ACTIVE", "LinkUp", "other"), nldev.Port(2, "ACTIVE", "LinkUp", "ens1f1np1")]
+    (hca,) = told(hcas.read_hcas(str(tmp_path)), asked, [DEVICE])
+    assert [port.netdev for port in hca.ports] == ["ens1f0np0", "ens1f1np1"]
+
+
+def test_a_recorded_tree_is_not_mixed_with_this_kernels_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(hcas, "with_nldev", lambda found: asked.append(found) or found)
+    assert len(hcas.read_hcas(str(spark(tmp_path)))) == 4
+    assert asked == []
+    assert hcas.read_hcas("") == asked[0]
+
+
 def test_a_kernel_without_rdma_netlink_changes_nothing() -> None:
     def refused() -> list[nldev.Device]:
         raise OSError(93, "Protocol not supported")
