@@ -13,7 +13,8 @@ import pytest
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Gpu as GpuModel
 from fabricdoc.probes import child, cuda, gpus
-from tests.drivers import Gpu, Library, nvml
+from tests.drivers import CudaDevice, Gpu, Library, nvml
+from tests.drivers import cuda as cuda_driver
 from tests.sysfs import spark, write
 
 pytestmark = [
@@ -183,6 +184,22 @@ def test_where_the_driver_is_not_loaded_nobody_is_asked(monkeypatch: pytest.Monk
     said: dict[str, Any] = {}
     gpus.question({})(said.update)
     assert said == {"reason": "there is no /dev/nvidiactl, and asking the NVIDIA driver would load it"}
+
+
+def test_a_gb10_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No memory size, no GPUDirect: facts of the part, none of them a failure."""
+    monkeypatch.setattr(cuda, "DEVICES", (os.devnull,))
+    for name in (cuda.HIDING, cuda.MPS_FOLDER):
+        monkeypatch.setenv(name, "")
+    said = asked(nvml([Gpu(pids=(7,), refused={"nvmlDeviceGetMemoryInfo": 3, "nvmlDeviceGetClock": 3})]))
+    cuda.ask(said.update, lambda _name: cuda_driver([CudaDevice()]))
+    (found,) = gpus.from_said(said, "", "/nowhere")
+    gpu = GpuModel.model_validate(found)
+    assert gpu.memory_bytes == Unknown(unknown="NVML: not supported (unified memory)")
+    assert (gpu.integrated, gpu.gpudirect_rdma, gpu.dma_buf) == (True, False, False)
+    assert (gpu.pci, gpu.compute_capability, gpu.processes) == ("000f:01:00.0", "12.1", (7,))
+    assert isinstance(gpu.sm_clock_cap_mhz, Unknown)
+    assert "-lgc" in gpu.sm_clock_cap_mhz.unknown
 
 
 def test_a_cuinit_that_hangs_costs_only_cudas_answers(monkeypatch: pytest.MonkeyPatch) -> None:
