@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,3 +139,42 @@ def test_an_endless_dump_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whether_asking_would_load_a_module(tmp_path: Path, files: dict[str, str], there: bool) -> None:
     write(tmp_path, files)
     assert nft.is_there(str(tmp_path)) is there
+
+
+REAL = """
+import ctypes, json, os, sys
+new_user, new_net = 0x10000000, 0x40000000
+wanted = new_net if os.geteuid() == 0 else new_user | new_net
+if ctypes.CDLL(None, use_errno=True).unshare(wanted) != 0:
+    sys.exit("no network namespace of its own")
+from fabricdoc.probes import nft
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.nftables.expressions import verdict
+from pyroute2.nftables.main import NFTables
+before = nft.ruleset()
+try:
+    with NFTables(nfgen_family=2) as kernel:
+        kernel.table("add", name="filter")
+        kernel.chain("add", table="filter", name="any", hook="input", type="filter", policy=0)
+        kernel.chain("add", table="filter", name="other", hook="forward", type="filter", policy=1)
+        for code in (1, 0):
+            kernel.rule("add", table="filter", chain="any", expressions=(verdict(code=code),))
+except NetlinkError as error:
+    sys.exit(f"no chains here: {error}")
+print(json.dumps([before, nft.ruleset()]))
+"""
+
+
+def test_rules_in_a_real_kernel() -> None:
+    """Chains and rules made in a network namespace of the test's own, read back by the probe."""
+    if not nft.is_there(""):
+        pytest.skip("this kernel has no nf_tables, and a test loads no module")
+    done = subprocess.run([sys.executable, "-c", REAL], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1]
+        expected = ("no network namespace", "no chains here", "OSError", "PermissionError")
+        assert any(word in reason for word in expected), done.stderr
+        pytest.skip(f"this kernel or user can't: {reason}")
+    before, after = json.loads(done.stdout)
+    assert before == [0, []]
+    assert after == [2, ["input"]]
