@@ -11,11 +11,14 @@ from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import cage_ports, hcas_of, roce_ports
 from fabricdoc.checks.variables import Variable, variable
 from fabricdoc.checks.wording import listed, of_nodes, seen
-from fabricdoc.model.fabric import Fabric, Hca, Node
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Hca, Node, Port
 from fabricdoc.model.findings import Finding, Severity
 from fabricdoc.nccl import Selection, expand, parse_selector
 
 VARIABLE = "NCCL_IB_HCA"
+ELSEWHERE = "another network namespace"
+"""The probe's words for an interface that is not in its own namespace."""
 
 
 def check_selection(fabric: Fabric) -> tuple[Finding, ...]:
@@ -154,11 +157,7 @@ def one_twin(node: Node) -> Iterator[Finding]:
 def out_of_reach(node: Node) -> Iterator[Finding]:
     """Active HCAs that NCCL takes although their interface is in another namespace, beside usable ones."""
     usable, taken = {one.hca.name for one in roce_ports(node)}, taken_hcas(node)
-    away = [
-        hca.name
-        for hca in hcas_of(node)
-        if hca.name in taken - usable and any(p.state == "ACTIVE" and p.link_layer == "Ethernet" for p in hca.ports)
-    ]
+    away = [hca.name for hca in hcas_of(node) if hca.name in taken - usable and any(map(_is_away, hca.ports))]
     if usable and away:
         found = variable(node, VARIABLE)
         yield Finding(
@@ -175,6 +174,13 @@ def out_of_reach(node: Node) -> Iterator[Finding]:
             fix=(f"on {node.name}: export {VARIABLE}=={_usable(node)}",),
             confidence="likely",
         )
+
+
+def _is_away(port: Port) -> bool:
+    """Whether the interface of an active port is known to be in another network namespace."""
+    netdev = port.netdev
+    told = netdev.unknown if isinstance(netdev, Unknown) else ELSEWHERE
+    return port.state == "ACTIVE" and port.link_layer == "Ethernet" and ELSEWHERE in told
 
 
 def merge_names(node: Node) -> Iterator[Finding]:

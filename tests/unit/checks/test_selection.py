@@ -150,8 +150,11 @@ def test_without_a_selector_every_twin_is_taken() -> None:
     assert taken_hcas(spark_one_cable().nodes[0]) == {"rocep1s0f0", "roceP2p1s0f0"}
 
 
+AWAY = Unknown(unknown="its interface is in another network namespace")
+
+
 def partly_away(**environment: str) -> Fabric:
-    fabric = changed(eight_rail_servers(1), "server-001", "port", "mlx5_5", netdev=Unknown(unknown="elsewhere"))
+    fabric = changed(eight_rail_servers(1), "server-001", "port", "mlx5_5", netdev=AWAY)
     return changed(fabric, "server-001", "host", environment=environment)
 
 
@@ -162,6 +165,8 @@ def test_an_hca_whose_interface_is_elsewhere_is_taken_all_the_same() -> None:
     assert ids(check_selection, partly_away(NCCL_IB_HCA="=mlx5_0,mlx5_1")) == []
     assert ids(check_selection, changed(partly_away(), "*", "port", "mlx5_5", state="DOWN")) == []
     assert ids(check_selection, container_node()) == []
+    unread = changed(partly_away(), "server-001", "port", "mlx5_5", netdev=Unknown(unknown="not read"))
+    assert ids(check_selection, unread) == []
 
 
 @pytest.mark.parametrize(
