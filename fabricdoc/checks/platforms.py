@@ -59,7 +59,7 @@ def functions_of(node: Node) -> tuple[PcieFunction, ...]:
 
 
 @remembered
-def functions_by_address(node: Node) -> Mapping[str, PcieFunction]:
+def functions_by_address(node: Node) -> dict[str, PcieFunction]:
     """The PCI functions by address."""
     return {one.address: one for one in functions_of(node)}
 
