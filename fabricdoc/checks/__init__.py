@@ -14,15 +14,13 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.checks.catalogue import Meaning, load_catalogue
     from fabricdoc.checks.judging import check_fabric
-    from fabricdoc.checks.kernel_log import kernel_signatures
 
 HOMES = {
     "catalogue": ("Meaning", "load_catalogue"),
     "judging": ("check_fabric",),
-    "kernel_log": ("kernel_signatures",),
 }
 
-__all__ = ["Meaning", "check_fabric", "kernel_signatures", "load_catalogue"]
+__all__ = ["Meaning", "check_fabric", "load_catalogue"]
 
 
 __getattr__ = opened(__name__, HOMES)

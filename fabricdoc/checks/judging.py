@@ -11,6 +11,7 @@ from fabricdoc.checks.containers import check_containers
 from fabricdoc.checks.counters import check_counters
 from fabricdoc.checks.environment import check_environment
 from fabricdoc.checks.firewall import check_firewall
+from fabricdoc.checks.gid_choices import check_gid_choices
 from fabricdoc.checks.gid_pins import check_gid_pins
 from fabricdoc.checks.gids import check_gids
 from fabricdoc.checks.gpudirect import check_gpudirect
@@ -42,6 +43,7 @@ ON_ONE_NODE: tuple[Callable[[Fabric], tuple[Finding, ...]], ...] = (
     check_port_mtu,
     check_cages,
     check_gids,
+    check_gid_choices,
     check_gid_pins,
     check_selection,
     check_interfaces,

@@ -1,6 +1,6 @@
 """What a node's kernel log says since boot: presets/signatures/kernel_log.toml, its lines made findings.
 
-The log is read by the probe, which is sent the patterns (`kernel_signatures`). A line of the past proves what was,
+The log is read by the probe, which is sent the file's patterns by whoever asks. A line of the past proves what was,
 not what is: only what can't heal by itself is an error.
 """
 
@@ -40,11 +40,6 @@ def signatures() -> Mapping[str, Signature]:
     """Every signature by id."""
     rows: list[dict[str, Any]] = preset("signatures", "kernel_log")["signature"]
     return {row["id"]: Signature(**row) for row in rows}
-
-
-def kernel_signatures() -> list[dict[str, str]]:
-    """What the scan probe is asked to look for: [{"id", "pattern"}]."""
-    return [{"id": one.id, "pattern": one.pattern} for one in signatures().values()]
 
 
 def check_kernel_log(fabric: Fabric) -> tuple[Finding, ...]:

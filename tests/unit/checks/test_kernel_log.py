@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.checks import kernel_signatures, load_catalogue
+from fabricdoc.checks import load_catalogue
 from fabricdoc.checks.kernel_log import check_kernel_log, signatures
+from fabricdoc.fabric.signatures import kernel_signatures
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, KernelEvent
 from fabricdoc.probes.kernel_log import found_in
