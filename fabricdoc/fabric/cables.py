@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 
+from fabricdoc.checks import check_fabric, load_catalogue
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.beacons import candidate_ports, exchange
 from fabricdoc.fabric.cabling import Heard, PortKey, links_from
@@ -35,7 +36,16 @@ def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[st
         heard = exchange(present, ports)
     except NodeError as error:
         return _without_links(fabric, error.message)
-    return _with_links(fabric, heard)
+    return judged_again(_with_links(fabric, heard))
+
+
+def judged_again(fabric: Fabric) -> Fabric:
+    """The fabric with what the checks say now that its links are known; what beacons told is kept."""
+    if isinstance(fabric.links, Unknown):
+        return fabric
+    known = load_catalogue()
+    kept = [one for one in fabric.findings if one.id in known and known[one.id].decided_by == "beacons"]
+    return fabric.model_copy(update={"findings": (*check_fabric(fabric), *kept)})
 
 
 def _without_links(fabric: Fabric, reason: str) -> Fabric:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.checks import check_fabric
 from fabricdoc.fabric import cables
 from fabricdoc.fabric.cabling import Heard, Hearing
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.findings import Finding
 from fabricdoc.transport import NodeSpec
-from tests.fabrics import crossed_pair, netdev, node
+from tests.fabrics import crossed_pair, link, netdev, node
 
 pytestmark = pytest.mark.unit
 
@@ -69,3 +71,21 @@ def test_one_of_two_nodes_that_failed_is_not_called_unnamed() -> None:
     links = cables.map_cables([NodeSpec("alpha", "local"), NodeSpec("beta", "local")], fabric).links
     assert isinstance(links, Unknown)
     assert links.unknown == "cables join at least two nodes: 1 of 2 could be read"
+
+
+def test_the_checks_judge_again_what_the_links_tell_and_beacons_findings_stay() -> None:
+    """Addresses of beta on each other's port: only the links show it; the scan's own findings are not told twice."""
+    fabric = crossed_pair()
+    straight = (link((A0[0], A0[1], None), ("beta", "p0", None)), link(("alpha", "p1", None), ("beta", "p1", None)))
+    stray = Finding(id="stray-beacons", severity="info", subject="fabric", cause="Another tool.")
+    before = (*check_fabric(fabric), stray)
+    judged = cables.judged_again(fabric.model_copy(update={"links": straight, "findings": before}))
+    ids = [finding.id for finding in judged.findings]
+    assert ids[0] == "addresses-swapped-between-rails"
+    assert ids[-1] == "stray-beacons"
+    assert len(ids) == len(set(ids))
+
+
+def test_without_links_the_findings_stay_as_they_were() -> None:
+    fabric = crossed_pair().model_copy(update={"links": Unknown(unknown="no"), "findings": ()})
+    assert cables.judged_again(fabric) is fabric
