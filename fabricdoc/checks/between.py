@@ -8,6 +8,7 @@ from fabricdoc.checks.crossed import check_crossed
 from fabricdoc.checks.firmware import check_firmware
 from fabricdoc.checks.foreign_ports import check_foreign_ports
 from fabricdoc.checks.gid_layout import check_gid_layout
+from fabricdoc.checks.gpu_sets import check_gpu_sets
 from fabricdoc.checks.hca_sets import check_hca_sets
 from fabricdoc.checks.host_facts import check_host_facts
 from fabricdoc.checks.link_addresses import check_link_addresses
@@ -15,7 +16,9 @@ from fabricdoc.checks.link_pairs import check_link_pairs
 from fabricdoc.checks.port_pairs import check_port_pairs
 from fabricdoc.checks.qos_classes import check_qos_classes
 from fabricdoc.checks.qos_pairs import check_qos_pairs
+from fabricdoc.checks.rail_subnets import check_rail_subnets
 from fabricdoc.checks.rings import check_rings
+from fabricdoc.checks.settings_pairs import check_settings_pairs
 
 BETWEEN = (
     check_builds,
@@ -32,5 +35,8 @@ BETWEEN = (
     check_crossed,
     check_rings,
     check_clocks,
+    check_rail_subnets,
+    check_settings_pairs,
+    check_gpu_sets,
 )
 """Each from a fabric to its findings; `identity` and `mtu` are named by `checks` itself."""

@@ -6,7 +6,7 @@ import pytest
 
 from fabricdoc.checks.foreign_ports import check_foreign_ports
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Address, Route, Rule
+from fabricdoc.model.fabric import Address, FailedNode, Route, Rule
 from tests.fabrics.altering import changed, without
 from tests.fabrics.recorded import HEALTHY, RECORDED
 from tests.fabrics.spark import spark_foreign
@@ -63,6 +63,14 @@ def test_a_link_local_address_is_foreign_only_where_links_were_proven() -> None:
     (found,) = check_foreign_ports(fabric)
     assert found.evidence[0].text.endswith("169.254.7.7/16: no other node in that subnet")
     assert check_foreign_ports(fabric.model_copy(update={"links": ()})) == ()
+
+
+def test_a_node_that_was_not_read_may_be_the_other_end() -> None:
+    fabric = spark_foreign()
+    failed = (FailedNode(name="spark-c", target="spark-c.lan", id="timeout", message="no answer"),)
+    assert check_foreign_ports(fabric.model_copy(update={"failed": failed})) == ()
+    unread = fabric.nodes[1].model_copy(update={"netdevs": Unknown(unknown="time limit"), "name": "spark-c"})
+    assert check_foreign_ports(fabric.model_copy(update={"nodes": (*fabric.nodes, unread)})) == ()
 
 
 def test_one_node_and_a_node_all_of_whose_ports_are_alone_are_no_case() -> None:
