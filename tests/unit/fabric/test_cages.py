@@ -170,6 +170,10 @@ def test_a_port_name_that_is_no_connector_is_not_guessed_at(name: str) -> None:
     assert shape(node)[f"{CHIP}/p0"] == ("roceP2p1s0f0",)
 
 
+def test_a_representor_is_no_connector_even_alone_on_its_chip() -> None:
+    assert cages_of(first(changed(eight_rail_servers(), "*", "netdev", phys_port_name="pf0vf1"))) == ()
+
+
 def test_a_container_sees_no_connectors() -> None:
     assert cages_of(first(container_node())) == ()
     assert shape(first(container_node(host_network=True))) == TWINS
