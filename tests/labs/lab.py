@@ -19,7 +19,7 @@ from tests.labs.panel import Panel, cable
 from tests.labs.seed import ALPHA, BETA, MACHINES, write_keys, write_seed, write_ssh_config
 from tests.labs.vm import QEMU, RAILS, Vm, port_path
 
-BOOT_LIMIT_S = 120.0
+BOOT_LIMIT_S = 300.0
 SCAN_LIMIT_S = 180.0
 TRIES = 2
 LATE = "no answer within"

@@ -65,23 +65,21 @@ def test_one_address_on_both_nodes(lab: RoceLab) -> None:
     assert {(one.file, one.text.split()[0]) for one in finding.evidence} == {("alpha", F0), ("beta", F1)}
 
 
-def test_a_vlan_brings_gids_of_its_own(lab: RoceLab) -> None:
+def test_a_vlan_and_a_second_address_bring_gids_of_their_own(lab: RoceLab) -> None:
     lab.alpha.do(
         f"ip link add link {F0} name {F0}.7 type vlan id 7\nip link set {F0}.7 up\n"
-        f"ip address add 192.168.17.1/24 dev {F0}.7\n"
+        f"ip address add 192.168.17.1/24 dev {F0}.7\nip address add 192.168.21.1/24 dev {F0}\n"
     )
     fabric = lab.scan()
-    gids = hcas(fabric, "alpha")[HCAS[0]].ports[0].gids
-    assert not isinstance(gids, Unknown)
-    assert [one.netdev for one in gids if one.ipv4 == "192.168.17.1"] == [f"{F0}.7"]
-    assert netdev(fabric, "alpha", f"{F0}.7").kind == "vlan"
-    assert hcas(fabric, "alpha")[HCAS[0]].ports[0].netdev == F0
-
-
-def test_a_second_address_takes_the_next_gid(lab: RoceLab) -> None:
-    lab.alpha.do(f"ip address add 192.168.21.1/24 dev {F0}")
-    fabric = lab.scan()
-    assert ipv4(fabric, "alpha", HCAS[0]) == {ALPHA.addresses[0], "192.168.21.1"}
+    port = hcas(fabric, "alpha")[HCAS[0]].ports[0]
+    assert not isinstance(port.gids, Unknown)
+    assert {one.ipv4: one.netdev for one in port.gids if one.ipv4} == {
+        ALPHA.addresses[0]: F0,
+        "192.168.17.1": f"{F0}.7",
+        "192.168.21.1": F0,
+    }
+    vlan = netdev(fabric, "alpha", f"{F0}.7")
+    assert (vlan.kind, vlan.vlan_id, vlan.lower, port.netdev) == ("vlan", 7, F0, F0)
     assert "nics-share-subnet" not in ids(fabric)
 
 
@@ -98,20 +96,16 @@ def test_a_pinned_gid_index_that_does_not_fit_every_port(lab: RoceLab) -> None:
     found(fabric, "ib-hca-includes-port-cabled-elsewhere", "alpha", HCAS[0])
 
 
-def test_a_rail_without_its_route(lab: RoceLab) -> None:
-    lab.alpha.do("ip route del 192.168.11.0/24")
-    routes = node(lab.scan(), "alpha").routes
-    assert not isinstance(routes, Unknown)
-    assert {one.destination for one in routes if one.netdev in PORTS and one.family == "ipv4"} == {"192.168.12.0/24"}
-
-
-def test_a_policy_rule_that_sends_a_rail_elsewhere(lab: RoceLab) -> None:
-    lab.alpha.do(f"touch /lab/ruled\nip rule add from {ALPHA.addresses[0]} table 77 priority 100")
-    rules = node(lab.scan(), "alpha").rules
-    assert not isinstance(rules, Unknown), rules
-    assert [(one.table, one.selector) for one in rules if one.priority == 100] == [
-        (77, f"from {ALPHA.addresses[0]}/32")
-    ]
+def test_a_rail_without_its_route_and_a_rule_that_sends_it_elsewhere(lab: RoceLab) -> None:
+    lab.alpha.do(
+        f"ip route del 192.168.11.0/24\ntouch /lab/ruled\nip rule add from {ALPHA.addresses[0]} table 77 priority 100\n"
+    )
+    alpha = node(lab.scan(), "alpha")
+    assert not isinstance(alpha.routes, Unknown) and not isinstance(alpha.rules, Unknown)
+    rails = {one.destination for one in alpha.routes if one.netdev in PORTS and one.family == "ipv4"}
+    assert rails == {"192.168.12.0/24"}
+    ours = [(one.table, one.selector) for one in alpha.rules if one.priority == 100]
+    assert ours == [(77, f"from {ALPHA.addresses[0]}/32")]
 
 
 def test_a_network_that_another_interface_has_too(lab: RoceLab) -> None:

@@ -29,9 +29,7 @@ def test_a_port_set_down(lab: RoceLab) -> None:
 
 def test_a_node_with_no_port_up(lab: RoceLab) -> None:
     lab.beta.do(f"ip link set dev {F0} down\nip link set dev {F1} down")
-    fabric = lab.scan()
-    assert found(fabric, "no-active-port", "beta", HCAS[1]).severity == "warning"
-    assert {subject for _severity, _id, subject in told(fabric)} == {"beta"}
+    assert found(lab.scan(), "no-active-port", "beta", HCAS[1]).severity == "warning"
 
 
 def test_a_link_that_flaps_while_it_is_watched(lab: RoceLab) -> None:
@@ -47,8 +45,8 @@ def test_a_link_that_flaps_while_it_is_watched(lab: RoceLab) -> None:
     assert not isinstance(counters, Unknown)
     grown = {one.subject: one.deltas.get("link_downed", 0) for one in counters if one.source == "hw"}
     assert grown[f"{HCAS[0]}/1"] == 0 < grown[f"{HCAS[1]}/1"]
-    after = netdev(lab.scan(), "alpha", F1)
-    assert (after.carrier, int(str(after.carrier_changes)) >= 4) == (True, True)
+    changes = int(lab.alpha.ask(f"cat /sys/class/net/{F1}/carrier_changes"))
+    assert changes >= int(str(netdev(fabric, "alpha", F1).carrier_changes)) + 2
 
 
 def wait_for_carrier(lab: RoceLab, state: str) -> None:
@@ -75,14 +73,16 @@ def test_a_list_of_hcas_that_fits_one_node_only(lab: RoceLab) -> None:
     assert hcas(fabric, "beta")["mlx5_1"].ports[0].netdev == F1
 
 
-def test_a_port_in_a_bond(lab: RoceLab) -> None:
+def test_a_port_in_a_bond_and_one_in_a_bridge(lab: RoceLab) -> None:
     lab.alpha.do(
         f"ip link add bond7 type bond mode active-backup\nip link set {F1} down\nip link set {F1} master bond7\n"
         f"ip link set bond7 up\nip link set {F1} up\nip address add 192.168.12.1/24 dev bond7\n"
     )
+    lab.beta.do(f"ip link add br7 type bridge\nip link set {F1} master br7\nip link set br7 up")
     fabric = lab.scan()
-    assert (netdev(fabric, "alpha", F1).master, netdev(fabric, "alpha", "bond7").kind) == ("bond7", "bond")
-    assert netdev(fabric, "alpha", "bond7").bond_mode == "active-backup"
+    bond, bridge = netdev(fabric, "alpha", "bond7"), netdev(fabric, "beta", "br7")
+    assert (netdev(fabric, "alpha", F1).master, bond.kind, bond.bond_mode) == ("bond7", "bond", "active-backup")
+    assert (netdev(fabric, "beta", F1).master, bridge.kind) == ("br7", "bridge")
     assert "gid-auto-selected-link-local" not in ids(fabric)
 
 
@@ -98,12 +98,6 @@ def test_an_rdma_mtu_that_did_not_follow(lab: RoceLab) -> None:
     assert "expected active_mtu 4096" in found(fabric, "active-mtu-low", "alpha", HCAS[1]).evidence[0].text
 
 
-def test_a_port_in_a_bridge(lab: RoceLab) -> None:
-    lab.alpha.do(f"ip link add br7 type bridge\nip link set {F1} master br7\nip link set br7 up")
-    fabric = lab.scan()
-    assert (netdev(fabric, "alpha", F1).master, netdev(fabric, "alpha", "br7").kind) == ("br7", "bridge")
-
-
 def test_device_files_missing_in_a_mount_namespace(lab: RoceLab) -> None:
     lab.beta.run_python_through(
         "exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev/infiniband && mount -t tmpfs -o size=64m tmpfs /dev/shm "
@@ -116,14 +110,11 @@ def test_device_files_missing_in_a_mount_namespace(lab: RoceLab) -> None:
     assert {subject for _severity, _id, subject in told(fabric)} == {"beta"}
 
 
-def test_device_files_missing_on_the_host(lab: RoceLab) -> None:
+def test_device_files_missing_on_a_host_and_little_memory_to_lock_on_another(lab: RoceLab) -> None:
     lab.beta.do("mount -t tmpfs tmpfs /dev/infiniband")
-    assert found(lab.scan(), "uverbs-missing", "beta", HCAS[0]).severity == "error"
-
-
-def test_a_process_that_may_lock_little_memory(lab: RoceLab) -> None:
     lab.alpha.run_python_through('ulimit -l 64\nexec setpriv --bounding-set=-ipc_lock python3 "$@"')
     fabric = lab.scan()
+    assert found(fabric, "uverbs-missing", "beta", HCAS[0]).severity == "error"
     assert node(fabric, "alpha").host.memlock == 65536
     assert "65536 bytes" in found(fabric, "memlock-limit-too-low", "alpha").cause
 
