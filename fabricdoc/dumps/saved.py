@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -113,9 +114,10 @@ def _node(raw: object) -> Node:
 
 
 @cache
-def _adapter(key: str) -> TypeAdapter[object]:
+def _adapter(key: str) -> TypeAdapter[Any]:
     """What reads one derived field."""
-    return TypeAdapter(Node.model_fields[key].annotation)
+    annotation: Any = Node.model_fields[key].annotation
+    return TypeAdapter(annotation)
 
 
 def _reason(error: Exception) -> str:

@@ -32,7 +32,7 @@ def _row(match: re.Match[str], number: int) -> Iterator[Told]:
     yield Told(("netdev", netdev, "name"), netdev, number)
     up = match["up"] == "Up"
     yield Told(("netdev", netdev, "operstate"), "up" if up else "down", number, weak=not up)
-    yield Told(("netdev", netdev, "carrier"), up, number, weak=True)
+    yield from known(("netdev", netdev, "carrier"), up or None, number, weak=True)
     if match["pci"]:
         yield from known(("hca", hca, "pci"), pci(match["pci"]), number)
         yield from known(("netdev", netdev, "pci"), pci(match["pci"]), number)

@@ -97,13 +97,14 @@ def _brief(match: re.Match[str], number: int) -> Iterator[Told]:
 
 
 def netdev_facts(name: str, index: int | None, flags: Sequence[Any], number: int) -> Iterator[Told]:
-    """That it is there, its index, and its carrier by its flags (LOWER_UP, NO-CARRIER; neither while it is down)."""
+    """That it is there, its index, and its carrier by its flags: LOWER_UP, NO-CARRIER.
+
+    An interface that is not up has neither, and then its carrier is not told.
+    """
     yield Told(("netdev", name, "name"), name, number)
     yield from known(("netdev", name, "ifindex"), index, number)
     if "LOWER_UP" in flags or "NO-CARRIER" in flags:
         yield Told(("netdev", name, "carrier"), "LOWER_UP" in flags, number)
-    elif "UP" not in flags and flags:
-        yield Told(("netdev", name, "carrier"), False, number, weak=True)
 
 
 def address_facts(netdev: str, ip: str, prefix: int | None, scope: str, number: int) -> Iterator[Told]:

@@ -8,6 +8,11 @@ import subprocess
 
 import pytest
 
+from fabricdoc.dumps import read_text
+from fabricdoc.dumps.merging import merged
+from fabricdoc.dumps.sources import Facts
+from fabricdoc.model.documents import Unknown
+from fabricdoc.probes.netdevs import read_netdevs
 from tests.unit.dumps.texts import facts, fixture, line_of
 
 pytestmark = pytest.mark.unit
@@ -34,9 +39,10 @@ def test_an_interface() -> None:
     }
 
 
-def test_no_carrier_and_not_up() -> None:
+def test_no_carrier_is_told_of_an_interface_that_is_up_only() -> None:
     assert netdev("enp1s0f1np1")["carrier"] is False
-    assert netdev("veth9")["carrier"] is False
+    assert "carrier" not in netdev("veth9")
+    assert netdev("veth9")["operstate"] == "down"
 
 
 def test_what_it_sits_on() -> None:
@@ -126,3 +132,22 @@ def test_this_machines_own_text_and_json_tell_the_same() -> None:
     plain, structured = said(), said("-j")
     assert plain
     assert plain == structured
+
+
+@pytest.mark.skipif(shutil.which("ip") is None, reason="no ip program on this machine")
+@pytest.mark.parametrize("options", [(), ("-d",), ("-j", "-d")], ids=["plain", "details", "json"])
+def test_this_machines_ip_tells_what_the_probe_reads(options: tuple[str, ...]) -> None:
+    done = subprocess.run(["ip", *options, "addr"], capture_output=True, text=True, timeout=10, check=True)
+    facts_ = Facts()
+    facts_.add("x", read_text("x", done.stdout).told)
+    told = merged("n", "t", facts_).netdevs
+    assert not isinstance(told, Unknown)
+    probed = {one["name"]: one for one in read_netdevs()}
+    assert {one.name for one in told} == set(probed)
+    for one in told:
+        probe = probed[one.name]
+        assert (one.ifindex, one.mtu, one.operstate) == (probe["ifindex"], probe["mtu"], probe["operstate"])
+        if not isinstance(one.carrier, Unknown):
+            assert one.carrier == probe["carrier"]
+        ours = {(entry.ip, entry.prefix, entry.scope) for entry in one.addresses}
+        assert ours == {(entry["ip"], entry["prefix"], entry["scope"]) for entry in probe["addresses"]}
