@@ -1,17 +1,20 @@
 """Rails: which ports of all nodes belong together, from proven links (or, unproven, from shared subnets).
 
-A rail takes one port of every node. It does not choose how many rails a job should use: that is measured.
+A rail takes one port of every node; twins that share a cable are two rails. It does not choose how many rails a job
+should use: that is measured.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+
+PortKey = tuple[str, str]  # node name, netdev
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
     groups = joined_ports([link for link in fabric.links if link.kind in ("cable", "segment")])
-    rails = [rail for group in groups if (rail := _rail(group, names)) is not None]
+    networks = {(node.name, netdev.name): net for node in fabric.nodes for netdev, net, _ip in _addresses(node)}
+    rails = [rail for group in groups for rail in _rails(group, names, networks)]
     return tuple(sorted(rails, key=lambda rail: rail.ports[0].netdev))
 
 
@@ -61,13 +65,25 @@ def joined_ports(links: Sequence[Link]) -> list[list[RailPort]]:
     return [list(group.values()) for group in {id(group): group for group in groups.values()}.values()]
 
 
-def _rail(group: Sequence[RailPort], names: Sequence[str]) -> Rail | None:
-    first: dict[str, RailPort] = {}
-    for port in sorted(group, key=lambda p: p.netdev):
-        first.setdefault(port.node, port)
-    if set(first) != set(names):
-        return None
-    return Rail(tuple(first[name] for name in names), proven=True)
+def _rails(group: Sequence[RailPort], names: Sequence[str], networks: Mapping[PortKey, str]) -> list[Rail]:
+    """The rails of ports that all hear one another, each with one port of every node.
+
+    Twins share a cable, and a frame reaches both at its other end, so that one cable joins four ports: those of one
+    subnet belong together, then the rest in the order of their names.
+    """
+    left: dict[str, list[RailPort]] = {name: [] for name in names}
+    for port in sorted(group, key=lambda one: one.netdev):
+        left.setdefault(port.node, []).append(port)
+    rails = []
+    for port in tuple(left[names[0]]):
+        network = networks.get((port.node, port.netdev))
+        same = {p.node: p for name in names for p in reversed(left[name]) if networks.get((name, p.netdev)) == network}
+        if network and set(same) == set(names):
+            rails.append(Rail(tuple(same[name] for name in names), proven=True))
+            for name in names:
+                left[name].remove(same[name])
+    rest = (Rail(ports, proven=True) for ports in zip(*(left[name] for name in names), strict=False))
+    return [*rails, *rest]
 
 
 def _from_subnets(nodes: Sequence[Node]) -> tuple[Rail, ...]:

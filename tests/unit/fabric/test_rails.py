@@ -10,6 +10,9 @@ from fabricdoc.fabric.rails import joined_ports, rails_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics import crossed_pair, link, netdev, node
+from tests.fabrics.altering import changed
+from tests.fabrics.servers import eight_rail_servers
+from tests.fabrics.spark import spark_pair, spark_ring, spark_switch
 
 pytestmark = pytest.mark.unit
 
@@ -73,3 +76,39 @@ def test_links_join_ports_as_brute_force_does(pairs: list[tuple[int, int]]) -> N
 def test_thousands_of_cables_of_their_own_are_joined_without_comparing_each_with_all() -> None:
     links = [link((f"n{k}", "p0", None), (f"n{k + 1}", "p0", None)) for k in range(0, 6000, 2)]
     assert len(joined_ports(links)) == 3000
+
+
+def ports(fabric: Fabric) -> list[list[str | None]]:
+    return [[port.hca for port in rail.ports] for rail in rails_of(fabric)]
+
+
+def test_the_twins_of_one_cable_are_two_rails() -> None:
+    """A frame reaches both twins of the other end: four ports on one cable, and still two rails."""
+    twins = [["roceP2p1s0f0", "roceP2p1s0f0"], ["rocep1s0f0", "rocep1s0f0"]]
+    assert ports(spark_pair("one")) == ports(spark_pair("one", heard="pairs")) == twins
+    assert ports(spark_pair("one-crossed")) == [["roceP2p1s0f0", "roceP2p1s0f1"], ["rocep1s0f0", "rocep1s0f1"]]
+
+
+def test_twins_without_subnets_of_their_own_go_by_name() -> None:
+    twins = [["roceP2p1s0f0", "roceP2p1s0f0"], ["rocep1s0f0", "rocep1s0f0"]]
+    assert ports(spark_pair("one", addressing="twins-share")) == twins
+    assert sorted(ports(spark_pair("one", addressing="one-twin-bare"))) == twins
+    assert ports(changed(spark_pair("one"), "*", "netdev", addresses=())) == twins
+
+
+def test_two_cables_are_four_rails_and_four_nodes_on_a_switch_two() -> None:
+    assert len(ports(spark_pair("straight"))) == len(ports(spark_pair("crossed"))) == 4
+    assert ports(spark_switch()) == [["roceP2p1s0f0"] * 4, ["rocep1s0f0"] * 4]
+    assert ports(eight_rail_servers()) and all(len(set(rail)) == 1 for rail in ports(eight_rail_servers()))
+
+
+def test_swapped_addresses_of_twins_pair_by_subnet() -> None:
+    fabric = spark_pair("one")
+    one, other = (fabric.nodes[1].netdevs[at].addresses for at in (2, 4))  # type: ignore[index]
+    fabric = changed(fabric, "spark-b", "netdev", "enp1s0f0np0", addresses=other)
+    fabric = changed(fabric, "spark-b", "netdev", "enP2p1s0f0np0", addresses=one)
+    assert ports(fabric) == [["roceP2p1s0f0", "rocep1s0f0"], ["rocep1s0f0", "roceP2p1s0f0"]]
+
+
+def test_a_ring_has_no_rail_that_reaches_every_node() -> None:
+    assert ports(spark_ring()) == []
