@@ -28,6 +28,7 @@ from .facts import (
 )
 from .gids import Table, read_table
 from .netdevs import pci_of
+from .pcie import PCI_ADDRESS, linked
 
 LIMIT_S = 4.0
 NETDEV = re.compile(r"[^/\s\0]{1,15}")  # what the kernel takes as an interface's name
@@ -63,7 +64,7 @@ def device_names(root: str = "") -> list[str]:
 def pci_addresses(root: str = "") -> list[str]:
     """The PCI addresses of the HCAs that have one; no question to a driver."""
     base = f"{root}/sys/class/infiniband"
-    return [address for name in listed(base) if isinstance(address := pci_of(f"{base}/{name}/device"), str)]
+    return [address for name in listed(base) if isinstance(address := _pci(f"{base}/{name}"), str)]
 
 
 def _from_sysfs(root: str, said: dict[str, Any] | None, reason: str) -> Any:
@@ -90,19 +91,17 @@ def hca(base: str, name: str, root: str = "", said: dict[str, Any] | None = None
         "sys_image_guid": read_text(f"{base}/sys_image_guid"),
         "board_id": read_text(f"{base}/board_id"),
         "hca_type": read_text(f"{base}/hca_type"),
-        "pci": pci_of(f"{base}/device"),
-        "physical_function": physical_function(f"{base}/device"),
+        "pci": _pci(base),
+        "physical_function": linked(f"{base}/device/physfn"),
         "bond": _bond(root, base, [one["netdev"] for one in ports if isinstance(one["netdev"], str)]),
         "ports": ports,
     }
 
 
-def physical_function(device: str) -> str | None:
-    """The PCI address of the function that a VF belongs to; None for what is no VF."""
-    try:
-        return linked_name(f"{device}/physfn")
-    except OSError:
-        return None
+def _pci(base: str) -> Any:
+    """The PCI address, or why there is none: mostly one look at the link `device`, else at all of its way."""
+    address = linked(f"{base}/device") or ""
+    return address if PCI_ADDRESS.fullmatch(address) else pci_of(f"{base}/device")
 
 
 def _bond(root: str, base: str, netdevs: list[str]) -> str | None:
@@ -112,7 +111,7 @@ def _bond(root: str, base: str, netdevs: list[str]) -> str | None:
     """
     classes, soft = f"{root}/sys/class/net", not exists(f"{base}/device")
     for name in filter(NETDEV.fullmatch, [*netdevs, *listed(f"{base}/device/net")]):
-        bond = name if exists(f"{classes}/{name}/bonding") else _master(f"{classes}/{name}")
+        bond = name if exists(f"{classes}/{name}/bonding") else linked(f"{classes}/{name}/master")
         if bond and (bond == name or not soft) and _is_lag(classes, bond):
             return bond
     return None
@@ -127,18 +126,11 @@ def _is_lag(classes: str, bond: str) -> bool:
     return not all(exists(f"{classes}/{one}/device/infiniband") for one in members if NETDEV.fullmatch(one))
 
 
-def _master(netdev: str) -> str:
-    try:
-        return linked_name(f"{netdev}/master")
-    except OSError:
-        return ""
-
-
 def _driver(base: str) -> Any:
     """The kernel driver; only rdma_rxe has a file `parent` (drivers/infiniband/sw/rxe), and no device link."""
     if exists(f"{base}/parent"):
         return "rdma_rxe"
-    return attempt(lambda: linked_name(f"{base}/device/driver"))
+    return linked(f"{base}/device/driver") or attempt(lambda: linked_name(f"{base}/device/driver"))
 
 
 def _port_numbers(base: str) -> list[int]:

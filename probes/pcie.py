@@ -82,14 +82,15 @@ def _link_text(path: str) -> str:
         return ""
 
 
-def _linked(path: str) -> str | None:
+def linked(path: str) -> str | None:
+    """The last part of what a symbolic link says, without a look at where it leads; None where there is none."""
     return _link_text(path).rpartition("/")[2] or None
 
 
 def function(base: str, address: str, above: tuple[str, ...] | None = None) -> dict[str, Any]:
     """One function. A VF's link, AER and ACS are its physical function's; what sleeps is not woken for them."""
     device = f"{base}/{address}"
-    physical = _linked(f"{device}/physfn")
+    physical = linked(f"{device}/physfn")
     asleep = attempt(lambda: load(f"{device}/power/runtime_status")) == "suspended"
     reason = OF_PARENT if physical else ASLEEP if asleep else ""
     acs, gone = (unknown(reason), False) if asleep else _config(device)
@@ -98,7 +99,7 @@ def function(base: str, address: str, above: tuple[str, ...] | None = None) -> d
         "vendor": read_text(f"{device}/vendor"),
         "device": read_text(f"{device}/device"),
         "pci_class": read_text(f"{device}/class"),
-        "driver": _linked(f"{device}/driver") or unknown("no driver is bound to it"),
+        "driver": linked(f"{device}/driver") or unknown("no driver is bound to it"),
         **(dict.fromkeys(LINK, unknown(reason)) if reason else _link(device)),
         "numa_node": read_int(f"{device}/numa_node"),
         "upstream": list(chain(base, address) if above is None else above),
