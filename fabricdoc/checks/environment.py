@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from fabricdoc.checks.limits import limit
+from fabricdoc.checks.limits import checks_data, limit
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import roce_ports
 from fabricdoc.checks.variables import Variable, variable, whole_number
@@ -22,8 +22,8 @@ PREFIXES = ("NCCL_", "GLOO_", "UCX_")
 
 
 def check_environment(fabric: Fabric) -> tuple[Finding, ...]:
-    """RoCE switched off, protocols forced, retries cut, traces left on, quotes kept, settings that shadow another."""
-    return of_nodes(fabric, switched_off, protocols, retries, traces, quotes, shadowed)
+    """RoCE switched off, protocols forced, retries cut, traces left on, quotes kept, settings shadowed or risky."""
+    return of_nodes(fabric, switched_off, protocols, retries, traces, quotes, shadowed, risky)
 
 
 def _finding(
@@ -155,6 +155,23 @@ def shadowed(node: Node) -> Iterator[Finding]:
                     f"on {node.name}: keep one of the two",
                     evidence=(f"{lost.text()} is not used",),
                 )
+
+
+def risky(node: Node) -> Iterator[Finding]:
+    """Settings that were seen to freeze ranks (presets/checks/environment.toml), on nodes with usable HCAs."""
+    for row in checks_data("environment")["risky"] if roce_ports(node) else ():
+        wanted: dict[str, str] = row["set"]
+        found = [hint for name in wanted if (hint := variable(node, name))]
+        if len(found) == len(wanted) and all(hint.value == wanted[hint.name] for hint in found):
+            yield Finding(
+                id="nccl-setting-risky",
+                severity="warning",
+                subject=f"{node.name}: {found[0].name}",
+                evidence=seen(node, *(hint.text() for hint in found)),
+                cause=row["cause"],
+                fix=(f"on {node.name}: unset {' '.join(hint.name for hint in found)}, or take them out of the file",),
+                confidence="possible",
+            )
 
 
 def _sources(node: Node) -> tuple[tuple[str, Mapping[str, str]], ...]:

@@ -141,6 +141,25 @@ def test_two_places_with_two_values_are_information() -> None:
     assert "file /root/.nccl.conf" in found.cause
 
 
+BOTH = {"NCCL_IB_USE_INLINE": "1", "NCCL_IB_PREPOST_RECEIVE_WORK_REQUESTS": "1"}
+
+
+def test_settings_that_froze_ranks_together() -> None:
+    found = only(check_environment, spark(**BOTH), "nccl-setting-risky")
+    assert (found.severity, found.subject, found.confidence) == (
+        "warning",
+        "spark-a: NCCL_IB_USE_INLINE",
+        "possible",
+    )
+    assert len(texts(found)) == 2
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_each_alone_is_harmless(name: str) -> None:
+    assert ids(check_environment, spark(**{name: "1"})) == []
+    assert ids(check_environment, spark(**(BOTH | {name: "0"}))) == []
+
+
 def test_unread_files_shadow_nothing() -> None:
     fabric = changed(spark(NCCL_IB_TC="106"), "spark-a", "host", nccl_conf=Unknown(unknown="x"))
     assert ids(check_environment, fabric) == []
