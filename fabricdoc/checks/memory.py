@@ -1,6 +1,6 @@
 """Whether a node has the memory that NCCL needs: free memory and /dev/shm. Locked memory is `access`'s.
 
-Only nodes with HCAs and GPUs are judged: a laptop or a CI machine is no node of a fabric.
+Only nodes with HCAs are judged, and free memory only where GPUs are: a laptop or a CI machine is no node of a fabric.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_memory(fabric: Fabric) -> tuple[Finding, ...]:
 def small_shm(node: Node) -> Iterator[Finding]:
     """A /dev/shm below what the ranks of a server need; Docker's default is 64 MiB."""
     size, needed = node.host.shm_bytes, limit("memory", "shm_mib") * MIB
-    if isinstance(size, Unknown) or size >= needed or not hcas_of(node) or not gpus_of(node):
+    if isinstance(size, Unknown) or size >= needed or not hcas_of(node):
         return
     inside = node.container.kind != "none"
     yield Finding(

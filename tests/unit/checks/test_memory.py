@@ -26,17 +26,22 @@ def test_healthy_fabrics_are_silent(name: str) -> None:
 def test_dockers_default_is_too_small() -> None:
     found = only(check_memory, container_node(), "dev-shm-too-small")
     assert (found.severity, found.subject) == ("warning", "container")
-    assert texts(found) == ["/dev/shm 64 MiB, wanted 256 MiB"]
+    assert texts(found) == ["/dev/shm 64 MiB, wanted 128 MiB"]
     assert "--ipc=host" in found.fix[0]
 
 
-@pytest.mark.parametrize(("size", "told"), [(256 * MIB, False), (256 * MIB - 1, True), (Unknown(unknown="x"), False)])
+@pytest.mark.parametrize(("size", "told"), [(128 * MIB, False), (128 * MIB - 1, True), (Unknown(unknown="x"), False)])
 def test_shm(size: Any, told: bool) -> None:
     fabric = changed(spark_one_cable(), "spark-b", "host", shm_bytes=size)
     assert ids(check_memory, fabric) == ([("dev-shm-too-small", "warning", "spark-b")] if told else [])
     if told:
         fix = only(check_memory, fabric, "dev-shm-too-small").fix
         assert fix == ("on spark-b:", "sudo mount -o remount,size=8G /dev/shm")
+
+
+def test_a_node_without_gpus_may_be_given_one_later() -> None:
+    fabric = changed(changed(spark_one_cable(), "spark-b", "node", gpus=()), "spark-b", "host", shm_bytes=64 * MIB)
+    assert ids(check_memory, fabric) == [("dev-shm-too-small", "warning", "spark-b")]
 
 
 def test_a_ci_machine_with_64_mb_is_well() -> None:
