@@ -25,24 +25,37 @@ def check_hca_sets(fabric: Fabric) -> tuple[Finding, ...]:
     """
     if _has_chain(fabric):
         return ()
-    sets = {node.name: taken_kinds(node) for node in fabric.nodes}
+    told = _told_everywhere(fabric)
+    sets = {node.name: taken_kinds(node, told) for node in fabric.nodes}
     found = split(sets.items())
     if found is None:
         return ()
     layers = [{layer for (_model, layer), _count in kinds} for kinds in sets.values() if not isinstance(kinds, Unknown)]
-    apart = any(layers) and not set.intersection(*(one for one in layers if one))
+    apart = "link_layer" in told and any(layers) and not set.intersection(*(one for one in layers if one))
     return (difference(_APART if apart else _MORE, found),)
 
 
-def taken_kinds(node: Node) -> Fact[Kinds]:
+def _told_everywhere(fabric: Fabric) -> frozenset[str]:
+    """Which of model, driver and link layer are known of every HCA: what one does not tell is compared of none."""
+    hcas = [hca for node in fabric.nodes for hca in hcas_of(node)]
+    layers = [port.link_layer for hca in hcas for port in hca.ports]
+    known = {
+        "hca_type": not any(isinstance(hca.hca_type, Unknown) for hca in hcas),
+        "driver": not any(isinstance(hca.driver, Unknown) for hca in hcas),
+        "link_layer": not any(isinstance(layer, Unknown) for layer in layers),
+    }
+    return frozenset(name for name, told in known.items() if told)
+
+
+def taken_kinds(node: Node, told: frozenset[str]) -> Fact[Kinds]:
     """How many ACTIVE ports of each model and link layer NCCL would take: those of NCCL_IB_HCA, or all."""
     if isinstance(node.hcas, Unknown):
         return node.hcas
     if any(isinstance(port.state, Unknown) for hca in node.hcas for port in hca.ports):
         return Unknown(unknown="the state of a port was not read")
     taken = set(taken_ports(node))
-    kinds = Counter(_kind(hca, port) for hca in hcas_of(node) for port in hca.ports if (hca.name, port.number) in taken)
-    return tuple(sorted(kinds.items()))
+    ports = ((hca, port) for hca in hcas_of(node) for port in hca.ports if (hca.name, port.number) in taken)
+    return tuple(sorted(Counter(_kind(hca, port, told) for hca, port in ports).items()))
 
 
 @remembered
@@ -54,9 +67,9 @@ def taken_ports(node: Node) -> tuple[tuple[str, int], ...]:
     return expand(selector.value if selector else "", hcas_of(node)).ports
 
 
-def _kind(hca: Hca, port: Port) -> Kind:
-    model = next((fact for fact in (hca.hca_type, hca.driver) if isinstance(fact, str)), "HCA")
-    return model, port.link_layer if isinstance(port.link_layer, str) else "unknown"
+def _kind(hca: Hca, port: Port, told: frozenset[str]) -> Kind:
+    model = hca.hca_type if "hca_type" in told else hca.driver if "driver" in told else "HCA"
+    return str(model), str(port.link_layer) if "link_layer" in told else ""
 
 
 def _has_chain(fabric: Fabric) -> bool:
@@ -70,7 +83,7 @@ def _has_chain(fabric: Fabric) -> bool:
 
 
 def _show(kinds: Kinds) -> str:
-    return ", ".join(f"{count} x {model} ({layer})" for (model, layer), count in kinds) or "none"
+    return ", ".join(f"{count} x {model}{f' ({layer})' if layer else ''}" for (model, layer), count in kinds) or "none"
 
 
 _MORE = Told(

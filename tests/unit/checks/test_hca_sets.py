@@ -68,7 +68,7 @@ def test_the_middle_of_a_chain_rightly_has_more() -> None:
     assert [one.subject for one in check_hca_sets(chain.model_copy(update={"links": ()}))] == ["spark-b"]
 
 
-@pytest.mark.parametrize("facts", [{"state": HIDDEN}])
+@pytest.mark.parametrize("facts", [{"state": HIDDEN}, {"link_layer": HIDDEN}])
 def test_a_port_of_unknown_state_keeps_its_node_out(facts: dict[str, object]) -> None:
     fabric = changed(eight_rail_servers(), "server-002", "port", "mlx5_5", **facts)
     assert check_hca_sets(fabric) == ()
@@ -79,3 +79,11 @@ def test_one_node_and_unread_hcas_are_silent() -> None:
     fabric = eight_rail_servers()
     hidden = tuple(one.model_copy(update={"hcas": HIDDEN}) for one in fabric.nodes[1:])
     assert check_hca_sets(Fabric(nodes=(fabric.nodes[0], *hidden))) == ()
+
+
+def test_a_model_one_hca_does_not_tell_is_compared_of_none() -> None:
+    fabric = changed(eight_rail_servers(3), "server-002", "hca", "mlx5_5", hca_type=HIDDEN)
+    assert check_hca_sets(fabric) == ()
+    assert check_hca_sets(changed(fabric, "server-002", "hca", "mlx5_5", driver=HIDDEN)) == ()
+    (found,) = check_hca_sets(changed(fabric, "server-003", "port", "mlx5_1", state="DOWN"))
+    assert found.evidence[1].text == "ports NCCL would take: 7 x mlx5_core (Ethernet)"
