@@ -126,6 +126,8 @@ def _miss(port: QosPort, setting: Variable) -> str:
     if port.qos.trust != "dscp" or isinstance(priorities, Unknown) or dscp is None or dscp >= len(priorities):
         return ""
     priority = priorities[dscp]
+    if priority < 0:  # the kernel holds no entry: the firmware's own map decides, which nobody told
+        return ""
     off = f"DSCP {dscp} goes to priority {priority}, PFC on priority {numbers(lossless(port.qos))}"
     return "" if priority in lossless(port.qos) else off
 

@@ -22,7 +22,7 @@ class Address(Frozen):
 
 
 class Qos(Frozen):
-    """How a port sorts traffic. Tuples by priority have 8 entries, `dscp_priority` has 64.
+    """How a port sorts traffic. Tuples by priority have 8 entries, `dscp_priority` has 64 (-1: no entry for that DSCP).
 
     `trust` is what decides the priority of a received packet: `dscp` or `pcp` (mlnx_qos' words). `tc_algorithm` and
     `tc_percent` (ETS) are by traffic class. ECN: `np` marks the notification point (it sends CNPs), `rp` the reaction
