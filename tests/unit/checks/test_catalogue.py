@@ -48,3 +48,16 @@ def test_the_list_can_not_be_changed() -> None:
 
 def test_the_two_answers_that_are_no_cause_are_there() -> None:
     assert {"none", "unknown"} <= set(load_catalogue())
+
+
+SEEN_BY_A_SCAN = ("scan", "counters", "kernel log", "env + scan", "GID table")
+
+
+def test_every_id_that_a_scan_decides_has_a_check_that_makes_it() -> None:
+    presets = ROOT / "presets"
+    sources = [*(ROOT / "checks").glob("*.py"), *(ROOT / "fabric").glob("*.py"), *(presets / "checks").glob("*.toml")]
+    text = "".join(path.read_text(encoding="utf-8") for path in (*sources, *(presets / "signatures").glob("*.toml")))
+    for one in load_catalogue().values():
+        if one.decided_by in SEEN_BY_A_SCAN:
+            kind = one.id.rpartition("-")[0]
+            assert f'"{one.id}"' in text or f"[finding.{one.id}]" in text or f'f"{kind}-{{' in text, one.id
