@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
-
 import pytest
 
 from fabricdoc.model.documents import Unknown
@@ -14,7 +12,6 @@ from tests.roce.seeing import found, hcas, ids, links, netdev, node, told
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
 F0, F1 = PORTS
-WATCH_S, FLAP_S = 5.0, 0.5
 
 
 def test_a_port_set_down(lab: RoceLab) -> None:
@@ -30,19 +27,6 @@ def test_a_port_set_down(lab: RoceLab) -> None:
 def test_a_node_with_no_port_up(lab: RoceLab) -> None:
     lab.beta.do(f"ip link set dev {F0} down\nip link set dev {F1} down")
     assert found(lab.scan(), "no-active-port", "beta", HCAS[1]).severity == "warning"
-
-
-def test_a_link_that_flaps_while_it_is_watched(lab: RoceLab) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        watched = pool.submit(lab.scan, watch_s=WATCH_S)
-        while not watched.done():
-            for change in (lab.pull, lab.plug):
-                change("alpha", F1)
-                wait((watched,), timeout=FLAP_S)
-    counters = node(watched.result(), "alpha").counters
-    assert not isinstance(counters, Unknown)
-    grown = {one.subject: one.deltas.get("link_downed", 0) for one in counters if one.source == "hw"}
-    assert grown[f"{HCAS[0]}/1"] == 0 < grown[f"{HCAS[1]}/1"]
 
 
 def test_an_hca_that_is_gone(lab: RoceLab) -> None:
