@@ -23,7 +23,7 @@ def check_port_pairs(fabric: Fabric) -> tuple[Finding, ...]:
     """One warning for slow links and one for narrow PCIe links per kind of HCA; only where there are two nodes."""
     if len(fabric.nodes) < 2:
         return ()
-    functions = {node.name: functions_by_address(node) for node in fabric.nodes}
+    functions: dict[str, Mapping[str, PcieFunction]] = {node.name: functions_by_address(node) for node in fabric.nodes}
     return tuple(finding for ports in like_ports(fabric) for finding in _of_kind(ports, functions))
 
 
