@@ -203,3 +203,8 @@ def test_any_counters_are_judged_without_failing(deltas: dict[str, int], seconds
     fabric = changed(PAIR, "spark-a", "node", counters=(one,), watched_s=seconds)
     for found in check_counters(fabric):
         assert found.id in load_catalogue()
+
+
+def test_a_zero_that_a_dump_lists_is_no_total() -> None:
+    one = Counters(subject=HCA, source="hw", values={"rx_icrc_encapsulated": 0, "rp_cnp_ignored": 0})
+    assert told(changed(PAIR, "spark-a", "node", counters=(one,))) == []
