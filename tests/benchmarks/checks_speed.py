@@ -85,6 +85,7 @@ def main() -> int:
     sizes = [int(text) for text in sys.argv[1:]] or SIZES
     load = os.getloadavg()[0]
     sys.stdout.write(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    sys.stdout.write(f"command   python {' '.join(sys.argv)}\n")
     sys.stdout.write(f"reference loop of 5 million additions: {reference():.2f} s; load average {load:.1f}\n")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     for kind in KINDS:
