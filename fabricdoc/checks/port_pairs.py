@@ -27,7 +27,7 @@ def check_port_pairs(fabric: Fabric) -> tuple[Finding, ...]:
     return tuple(finding for ports in like_ports(fabric) for finding in _of_kind(ports, functions))
 
 
-def _of_kind(ports: list[LikePort], functions: dict[str, Mapping[str, PcieFunction]]) -> Iterator[Finding]:
+def _of_kind(ports: list[LikePort], functions: Mapping[str, Mapping[str, PcieFunction]]) -> Iterator[Finding]:
     speeds = _slower(split_ports((one.place, one.port.netdev.speed_mbps) for one in ports))
     if speeds is not None:
         yield difference(SPEED, speeds)
@@ -44,7 +44,7 @@ def _slower(found: Split[Place, int] | None) -> Split[Place, int] | None:
     return Split(odd, found.sides) if odd or found.sides else None
 
 
-def _pcie(one: LikePort, functions: dict[str, Mapping[str, PcieFunction]]) -> Fact[tuple[float, int]]:
+def _pcie(one: LikePort, functions: Mapping[str, Mapping[str, PcieFunction]]) -> Fact[tuple[float, int]]:
     """Speed in GT/s and width in lanes of the port's function as it runs now."""
     address = one.port.hca.pci
     function = functions[one.place.node].get(address) if isinstance(address, str) else None
