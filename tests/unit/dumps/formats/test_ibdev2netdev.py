@@ -27,6 +27,10 @@ def test_down_is_weak_and_up_is_not() -> None:
     assert weak == {("netdev", "enp1s0f0np0", "operstate"): False, ("netdev", "enp1s0f1np1", "operstate"): True}
 
 
+def test_the_carrier_that_up_tells_is_weak() -> None:
+    assert [one.weak for one in read_text("x", PLAIN).told if one.path[2] == "carrier"] == [True]
+
+
 def test_a_row_of_v() -> None:
     found = facts(fixture("ibdev2netdev-v.txt"))
     assert found[("hca", "rocep1s0f1", "pci")] == "0000:01:00.1"

@@ -88,6 +88,11 @@ def test_brief_addresses_and_links() -> None:
     assert found[("netdev", "e1", "mac")] == "0a:0b:0c:03:11:11"
 
 
+def test_addresses_in_capitals_are_written_small() -> None:
+    found = facts("e0               UP             FE80::A0B:CFF:FE03:1110/64\n", "ip_addr.txt")
+    assert found[("address", "e0", "fe80::a0b:cff:fe03:1110/64")] == "link"
+
+
 def test_json() -> None:
     text = fixture("ip-addr.json")
     assert netdev("enp1s0f0np0", text) == {

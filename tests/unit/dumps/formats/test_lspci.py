@@ -52,6 +52,11 @@ def test_numbers_only() -> None:
     assert (found["vendor"], found["device"], found["pci_class"]) == ("0x15b3", "0x1021", "0x020000")
 
 
+def test_capital_digits_are_written_small() -> None:
+    found = device("0000:0a:00.0", "0A:00.0 Ethernet controller [0C0A]: X [15B3:10AB]\n")
+    assert (found["vendor"], found["device"], found["pci_class"]) == ("0x15b3", "0x10ab", "0x0c0a00")
+
+
 def test_acs_lines_alone_are_of_no_device() -> None:
     on = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-\n"
     off = on.replace("+", "-")

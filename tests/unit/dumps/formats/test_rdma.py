@@ -30,6 +30,12 @@ def test_link_layers() -> None:
     assert ("port", "rxe0", 1, "link_layer") not in bare
 
 
+def test_a_port_of_which_one_state_is_told() -> None:
+    found = facts("$ rdma link\nlink m0/1 state ACTIVE netdev e0 \n")
+    assert found[("port", "m0", 1, "state")] == "ACTIVE"
+    assert not [path for path in found if path[0] == "counter"]
+
+
 def test_dev() -> None:
     found = facts(TEXT)
     assert found[("hca", "rocep1s0f0", "firmware")] == "28.45.4028"

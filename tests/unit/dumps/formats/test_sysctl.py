@@ -24,6 +24,10 @@ def test_everything() -> None:
     assert tools(TEXT) == [("sysctl", 1, 7)]
 
 
+def test_forwarding_is_on_or_off() -> None:
+    assert facts("net.ipv4.ip_forward = 0\n") == {("host", "ip_forward"): False}
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("net.ipv4.conf.all.rp_filter", "x"), ("net.ipv4.ip_forward", "7"), ("a.b", "1")]
 )
