@@ -19,7 +19,8 @@ Nodes = Annotated[
     typer.Option(
         "--nodes",
         "-n",
-        help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port].",
+        help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port]. "
+        "Sets: node[001-128].",
     ),
 ]
 Ports = Annotated[

@@ -16,6 +16,7 @@ from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import expanded, home_folder, is_file, parse_toml, read_text
 from fabricdoc.sudo import sudo_owner
 from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
+from fabricdoc.transport.nodesets import check_count, expand
 
 FILE_NAME = "fabric.toml"
 MAX_BYTES = 1024 * 1024
@@ -87,10 +88,14 @@ class _Reader:
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self._complaint("node is not a list of tables: write [[node]]", None, "node")
         nodes: list[NodeSpec] = []
+        names: set[str] = set()
         for number, table in enumerate(tables):
-            nodes.append(self._node(number, table, ssh_config))
+            nodes += self._nodes(number, table, ssh_config)
             try:
-                check_unique(nodes)
+                check_count(len(nodes), str(self._path))
+                names.update(node.name for node in nodes[len(names) :])
+                if len(names) < len(nodes):
+                    check_unique(nodes)
             except UsageError as error:
                 raise self._complaint(error.message, number, "name", error.fix) from error
         return Config(tuple(nodes), self._path, ssh_config)
@@ -104,9 +109,22 @@ class _Reader:
             raise self._complaint("ssh.config is not a text", None, "config")
         return str(self._path.absolute().parent / expanded(Path(config))) if config else ""
 
-    def _node(self, number: int, table: Mapping[str, Any], ssh_config: str) -> NodeSpec:
+    def _nodes(self, number: int, table: Mapping[str, Any], ssh_config: str) -> list[NodeSpec]:
+        """The nodes of one table: several where its name and target are node sets (of one size, side by side)."""
         self._check_keys(table, _NODE_KEYS, number)
         self._check_types(number, table)
+        try:
+            sets = {key: expand(table[key]) for key in ("name", "target") if key in table}
+        except UsageError as error:
+            raise self._complaint(error.message, number, self._guilty(error.message, table), error.fix) from error
+        if len({len(texts) for texts in sets.values()}) > 1:
+            message = f"{len(sets['name'])} names for {len(sets['target'])} targets"
+            raise self._complaint(message, number, "name", "write node sets of one size for name and target")
+        count = len(next(iter(sets.values()), ("",)))
+        rows = [{**table, **{key: texts[at] for key, texts in sets.items()}} for at in range(count)]
+        return [self._node(number, row, ssh_config) for row in rows]
+
+    def _node(self, number: int, table: Mapping[str, Any], ssh_config: str) -> NodeSpec:
         values = {key: value for key, value in table.items() if key in _TEXTS}
         values["ports"] = tuple(table.get("ports", ()))
         values["env"] = dict(table.get("env", {}))

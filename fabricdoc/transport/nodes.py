@@ -1,7 +1,7 @@
 """What a node is on the command line: `[NAME=]TARGET`, its grammar, and the checked record made from it.
 
-A target is `local`, `netns:PID|PATH` or `[user@]host[:port]` (IPv6 in brackets). Nothing here reaches a node, and
-nothing here knows how one is reached (that is `targets`).
+A target is `local`, `netns:PID|PATH` or `[user@]host[:port]` (IPv6 in brackets); `nodesets` says what sets of them are.
+Nothing here reaches a node, and nothing here knows how one is reached (that is `targets`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from fabricdoc.errors import UsageError
+from fabricdoc.transport.nodesets import check_count, expand_all
 
 if TYPE_CHECKING:
     from fabricdoc.transport.config import Config
@@ -200,18 +201,29 @@ def default_name(target: str) -> str:
 
 
 def parse_nodes(items: Sequence[str], config: Config) -> tuple[NodeSpec, ...]:
-    """The nodes a command means. `items` (comma lists) beat the file's; neither means this machine alone.
+    """The nodes a command means. `items` (comma lists of nodes, node sets, groups) beat the file's; neither means here.
 
     An item that is the name of a node in the file means that node with all the file says of it. Raises UsageError
     for a bad item or a name used twice.
     """
     known = {node.name: node for node in config.nodes}
-    wanted = [part.strip() for item in items for part in item.split(",")]
+    wanted = _ungrouped(expand_all(items))
     if not wanted:
         return config.nodes or (NodeSpec("local", "local"),)
     nodes = tuple(known.get(part) or parse_node(part, ssh_config=config.ssh_config) for part in wanted)
     check_unique(nodes)
     return nodes
+
+
+def _ungrouped(words: Sequence[str]) -> list[str]:
+    """The words with each `@group` replaced by its nodes."""
+    if not any(word.startswith("@") for word in words):
+        return list(words)
+    from fabricdoc.transport.groups import group_nodes, is_group
+
+    found = [name for word in words for name in (group_nodes(word) if is_group(word) else (word,))]
+    check_count(len(found), ",".join(words))
+    return found
 
 
 def check_unique(nodes: Sequence[NodeSpec]) -> None:

@@ -103,6 +103,38 @@ def test_a_complaint_names_file_and_line(file: Path, text: str, line: int, words
     assert caught.value.message.startswith(f"{file}:{line}: ")
 
 
+def test_a_table_whose_name_or_target_is_a_set_means_several_nodes(file: Path) -> None:
+    file.write_text(
+        "[[node]]\nname = 'node[01-03]'\npython = '/opt/p'\n"
+        "[[node]]\nname = 'g[1-2]'\ntarget = 'me@10.0.0.[5-6]'\n[[node]]\ntarget = 'h[7-8].lan'\n"
+    )
+    assert load_config(file).nodes == (
+        *(NodeSpec(f"node0{n}", f"node0{n}", python="/opt/p") for n in (1, 2, 3)),
+        NodeSpec("g1", "me@10.0.0.5"),
+        NodeSpec("g2", "me@10.0.0.6"),
+        NodeSpec("h7.lan", "h7.lan"),
+        NodeSpec("h8.lan", "h8.lan"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[[node]]\nname = 'n[1-3]'\ntarget = 'h[1-2]'\n", 2, "3 names for 2 targets"),
+        ("[[node]]\nname = 'n'\ntarget = 'h[1-2]'\n", 2, "1 names for 2 targets"),
+        ("[[node]]\nname = 'a'\n[[node]]\nrole = 'head'\nname = 'n[5-1]'\n", 5, "backwards"),
+        ("[[node]]\nname = 'n[1-2]'\n[[node]]\nname = 'n2'\n", 4, "two nodes are named n2"),
+        ("[[node]]\nname = 'n[1-16384]'\n[[node]]\nname = 'm'\n", 4, "at most 16384"),
+        ("[[node]]\nname = 'n[1-2]'\nrole = 'boss'\n", 3, "head or worker"),
+    ],
+)
+def test_a_set_that_can_not_be_used_is_named_with_its_line(file: Path, text: str, line: int, words: str) -> None:
+    file.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        load_config(file)
+    assert caught.value.message.startswith(f"{file}:{line}: ")
+
+
 def test_a_file_that_was_asked_for_must_be_there(file: Path) -> None:
     with pytest.raises(InputError, match="can't be read"):
         load_config(file)

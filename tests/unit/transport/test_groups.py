@@ -1,0 +1,101 @@
+"""Groups: names checked before ClusterShell sees them, and one clear line where it is not there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.errors import UsageError
+from fabricdoc.transport.config import Config
+from fabricdoc.transport.groups import group_nodes, is_group
+from fabricdoc.transport.nodes import parse_nodes
+
+pytestmark = pytest.mark.unit
+
+GROUPS = {
+    "@compute": ["node1", "node2"],
+    "@slurm:gpu": ["gpu1"],
+    "@empty": [],
+    "@huge": [f"n{number}" for number in range(16385)],
+    "@odd": ["a;b"],
+}
+
+
+class NodeSetError(Exception):
+    """Stands for ClusterShell's NodeSetException."""
+
+
+class FakeNodeSet:
+    """What this room uses of ClusterShell.NodeSet.NodeSet."""
+
+    asked: list[str] = []
+
+    def __init__(self, word: str) -> None:
+        self.asked.append(word)
+        if word not in GROUPS:
+            raise NodeSetError(f"unknown group {word}")
+        self._names = GROUPS[word]
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+
+@pytest.fixture
+def clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
+    package, sets, utils = (ModuleType(f"ClusterShell{part}") for part in ("", ".NodeSet", ".NodeUtils"))
+    sets.NodeSet, sets.NodeSetException, utils.GroupError = FakeNodeSet, NodeSetError, KeyError  # type: ignore[attr-defined]
+    for module in (package, sets, utils):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(FakeNodeSet, "asked", [])
+
+
+@pytest.mark.usefixtures("clustershell")
+def test_a_group_is_its_nodes_among_others() -> None:
+    names = [node.name for node in parse_nodes(["@compute,node9", "@slurm:gpu"], Config())]
+    assert names == ["node1", "node2", "node9", "gpu1"]
+
+
+@pytest.mark.usefixtures("clustershell")
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [("@nobody", "unknown group"), ("@empty", "no nodes"), ("@huge", "at most 16384"), ("@odd", "can't read the node")],
+)
+def test_a_group_that_can_not_be_used(word: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        parse_nodes([word], Config())
+    assert caught.value.fix
+
+
+@pytest.mark.usefixtures("clustershell")
+@pytest.mark.parametrize("word", ["@", "@a b", "@$(id)", "@a;id", "@-x", "@a:b:c", "@'", "@a\n"])
+def test_a_name_that_a_sites_command_could_stumble_on_never_gets_there(word: str) -> None:
+    with pytest.raises(UsageError, match="can't be a group's name"):
+        group_nodes(word)
+    assert FakeNodeSet.asked == []
+
+
+@given(st.text(max_size=20))
+def test_only_plain_words_pass(text: str) -> None:
+    if is_group("@" + text) and not text.replace(":", "").replace("*", "").isidentifier():
+        with pytest.raises(UsageError):
+            group_nodes("@" + text)
+
+
+def test_without_clustershell_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ClusterShell.NodeSet", None)
+    with pytest.raises(UsageError, match="ClusterShell's, which can't be imported") as caught:
+        parse_nodes(["@compute"], Config())
+    assert "fabricdoc[cluster]" in caught.value.fix
+
+
+def test_sets_need_no_clustershell() -> None:
+    parse_nodes(["node[1-2]"], Config())
+    assert "ClusterShell" not in sys.modules
