@@ -34,12 +34,15 @@ def group_nodes(word: str) -> tuple[str, ...]:
             f"{word}: groups are ClusterShell's, which can't be imported here: {error}",
             fix="pip install 'fabricdoc[cluster]', or name the nodes: node[001-128]",
         ) from error
+    failures = (sets.NodeSetException, utils.GroupResolverError, utils.GroupSourceError, OSError)
     try:
         nodes = sets.NodeSet(word)
         check_count(len(nodes), word)
         names = tuple(str(name) for name in nodes)
-    except (sets.NodeSetException, utils.GroupError, OSError) as error:
-        raise UsageError(f"{word}: ClusterShell: {error}", fix="see the groups it knows: nodeset -LL") from error
+    except failures as error:
+        raise UsageError(
+            f"{word}: ClusterShell does not know it: {error}", fix="see the groups it knows: nodeset -LL"
+        ) from error
     if not names:
         raise UsageError(f"{word}: this group has no nodes", fix="see the groups it knows: nodeset -LL")
     return names

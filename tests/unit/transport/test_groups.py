@@ -37,6 +37,8 @@ class FakeNodeSet:
 
     def __init__(self, word: str) -> None:
         self.asked.append(word)
+        if word == "@no:source":
+            raise LookupError("no")
         if word not in GROUPS:
             raise NodeSetError(f"unknown group {word}")
         self._names = GROUPS[word]
@@ -51,7 +53,8 @@ class FakeNodeSet:
 @pytest.fixture
 def clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
     package, sets, utils = (ModuleType(f"ClusterShell{part}") for part in ("", ".NodeSet", ".NodeUtils"))
-    sets.NodeSet, sets.NodeSetException, utils.GroupError = FakeNodeSet, NodeSetError, KeyError  # type: ignore[attr-defined]
+    sets.NodeSet, sets.NodeSetException = FakeNodeSet, NodeSetError  # type: ignore[attr-defined]
+    utils.GroupResolverError, utils.GroupSourceError = LookupError, RuntimeError  # type: ignore[attr-defined]
     for module in (package, sets, utils):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(FakeNodeSet, "asked", [])
@@ -66,7 +69,13 @@ def test_a_group_is_its_nodes_among_others() -> None:
 @pytest.mark.usefixtures("clustershell")
 @pytest.mark.parametrize(
     ("word", "words"),
-    [("@nobody", "unknown group"), ("@empty", "no nodes"), ("@huge", "at most 16384"), ("@odd", "can't read the node")],
+    [
+        ("@nobody", "unknown group"),
+        ("@no:source", "does not know it"),
+        ("@empty", "no nodes"),
+        ("@huge", "at most 16384"),
+        ("@odd", "can't read the node"),
+    ],
 )
 def test_a_group_that_can_not_be_used(word: str, words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
