@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabricdoc.errors import NodeError
+from fabricdoc.transport.bytecode import payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.nodes import NodeSpec, check_unique
 from fabricdoc.transport.poll import end_all, step
-from fabricdoc.transport.zipapp import probe_zip
 
 AT_ONCE = 64
 # how long a probe that has answered may take to end by itself
@@ -103,8 +103,11 @@ class Asking:
         inside: Sequence[str] = (),
     ) -> None:
         check_unique(nodes)
-        zipped = probe_zip(module) if payload is None else payload
-        self._questions = [_Question(Channel(node, module, zipped, inside), request, deadline_s) for node in nodes]
+        sent = [payload or payload_for(node, module, inside) for node in nodes]
+        self._questions = [
+            _Question(Channel(node, module, zipped, inside), request, deadline_s)
+            for node, zipped in zip(nodes, sent, strict=True)
+        ]
         self._waiting, self._active = deque(self._questions), list[_Question]()
         try:
             self._fill()

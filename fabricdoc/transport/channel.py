@@ -6,6 +6,7 @@ that fork (the lab) may fork. Only the process group started here is ever killed
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -13,6 +14,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from fabricdoc.errors import NodeError
@@ -23,6 +25,7 @@ from fabricdoc.transport.nodes import NodeSpec
 from fabricdoc.transport.targets import Command, command_for
 
 CHUNK = 256 * 1024
+PIPE_BYTES = 1 << 20
 OUTGOING_LIMIT = 64 * 1024 * 1024
 # how long an ended program's pipes are still read when something else holds their other end
 DRAIN_S = 0.5
@@ -44,6 +47,8 @@ class Process:
         self.stdin, self.stdout, self.stderr = self._files
         for fd in self._files:
             os.set_blocking(fd, False)
+        with suppress(OSError):  # so that a whole probe fits in, and its start waits for nobody
+            fcntl.fcntl(self.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def is_open(self, fd: int) -> bool:
         """Whether this descriptor of ours is still open."""

@@ -14,11 +14,11 @@ from typing import Any
 
 from fabricdoc.errors import NodeError
 from fabricdoc.transport.ask import AT_ONCE
+from fabricdoc.transport.bytecode import payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.nodes import NodeSpec, check_unique
 from fabricdoc.transport.poll import end_all, step
-from fabricdoc.transport.zipapp import probe_zip
 
 CLOSE_S = 3.0
 
@@ -132,8 +132,7 @@ def open_channels(
     `start_deadline_s` seconds of its own start (nothing is left running then), UsageError for nodes that can't be used.
     """
     check_unique(nodes)
-    zipped = probe_zip(module) if payload is None else payload
-    channels = [Channel(node, module, zipped) for node in nodes]
+    channels = [Channel(node, module, payload or payload_for(node, module)) for node in nodes]
     try:
         _start(channels, start_deadline_s)
         failed = [channel.explain() for channel in channels if not channel.started]

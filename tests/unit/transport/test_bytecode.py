@@ -1,0 +1,126 @@
+"""The zip of bytecode: who gets it, that it runs, when it is believed, and that nothing in its way is a failure."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.transport import NodeSpec, ask, bytecode, probe_zip
+from fabricdoc.transport.bytecode import payload_for
+from fabricdoc.transport.zipapp import build_bytecode
+
+pytestmark = pytest.mark.unit
+
+LOCAL = NodeSpec("here", "local")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where the zips are kept, empty; nothing remembered from other tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    bytecode._compiled.cache_clear()
+    yield tmp_path / "fabricdoc"
+    bytecode._compiled.cache_clear()
+
+
+def names(data: bytes) -> list[str]:
+    return zipfile.ZipFile(BytesIO(data)).namelist()
+
+
+def again(node: NodeSpec = LOCAL, module: str = "scan") -> bytes:
+    """As a new process would ask."""
+    bytecode._compiled.cache_clear()
+    return payload_for(node, module)
+
+
+def test_it_holds_the_modules_of_the_sources_as_bytecode_and_runs(cache: Path) -> None:
+    data = payload_for(LOCAL, "scan")
+    assert names(data) == [f"{name}c" for name in names(probe_zip("scan"))]
+    (answer,) = ask([LOCAL], "scan", {"do": "scan", "deadline_s": 5}, deadline_s=20)
+    assert answer.error is None and answer.message is not None
+    assert answer.message["report"]["host"]["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_it_is_kept_for_this_user_alone_and_used_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = again()
+    (kept,) = cache.iterdir()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    monkeypatch.setattr(bytecode, "build_bytecode", lambda *_: pytest.fail("made again"))
+    assert again() == first == kept.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("node", "module", "inside"),
+    [
+        (NodeSpec("far", "user@elsewhere"), "scan", ()),
+        (NodeSpec("here", "local", python="/usr/bin/python3.99"), "scan", ()),
+        (LOCAL, "agent", ()),
+        (LOCAL, "scan", ("docker", "exec", "-i", "c", "python3")),
+    ],
+)
+def test_another_python_gets_sources(cache: Path, node: NodeSpec, module: str, inside: tuple[str, ...]) -> None:
+    assert payload_for(node, module, inside) == probe_zip(module)
+    assert not cache.exists()
+
+
+def test_a_source_that_changed_makes_it_anew(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again()
+    (kept,) = cache.iterdir()
+    before = kept.stat().st_ino
+    monkeypatch.setattr(bytecode, "_key", lambda: b"other sources")
+    assert again().endswith(b"other sources")
+    assert kept.stat().st_ino != before
+
+
+@pytest.mark.parametrize("damage", ["cut", "writable", "link", "folder", "pipe"])
+def test_a_kept_file_that_can_not_be_believed_is_made_anew(cache: Path, damage: str, tmp_path: Path) -> None:
+    first = again()
+    (kept,) = cache.iterdir()
+    evil = tmp_path / "evil"
+    if damage == "cut":
+        kept.write_bytes(first[:-1])
+    elif damage == "writable":
+        kept.write_bytes(build_bytecode({"scan": "evil = 1"}, bytecode._key()))
+        kept.chmod(0o666)
+    else:
+        kept.unlink()
+        if damage == "link":
+            evil.write_bytes(build_bytecode({"scan": "evil = 1"}, bytecode._key()))
+            kept.symlink_to(evil)
+        elif damage == "folder":
+            kept.mkdir()
+        else:
+            os.mkfifo(kept)
+    assert again() == first
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_another_users_file_is_not_believed(cache: Path) -> None:
+    first = again()
+    (kept,) = cache.iterdir()
+    kept.write_bytes(build_bytecode({"scan": "evil = 1"}, bytecode._key()))
+    os.chown(kept, 65534, 65534)
+    assert again() == first
+
+
+def test_without_a_place_the_sources_travel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert again() == probe_zip("scan")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setenv("SUDO_UID", "65534")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert again() == probe_zip("scan")
+    monkeypatch.delenv("SUDO_UID")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert again() == probe_zip("scan")
+    monkeypatch.setattr(bytecode, "_key", lambda: b"")
+    assert again() == probe_zip("scan")
