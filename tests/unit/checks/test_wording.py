@@ -1,0 +1,42 @@
+"""The words that families share."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.checks.wording import commands, listed, of_nodes, plain, seen
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Finding
+from tests.fabrics import node
+
+pytestmark = pytest.mark.unit
+
+
+def test_evidence_bears_the_nodes_name() -> None:
+    assert [(one.file, one.line, one.text) for one in seen(node("alpha"), "a", "b")] == [
+        ("alpha", None, "a"),
+        ("alpha", None, "b"),
+    ]
+
+
+def test_commands_are_quoted_for_a_shell() -> None:
+    assert commands(node("alpha"), ["ip", "link"], ["echo", "a b;c"]) == ("on alpha:", "ip link", "echo 'a b;c'")
+
+
+@pytest.mark.parametrize(("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
+def test_lists(names: list[str], text: str) -> None:
+    assert listed(names) == text
+
+
+def test_a_fact_in_words() -> None:
+    assert [plain(one) for one in ("x", 3, True, Unknown(unknown="why"))] == ["x", "3", "True", "unknown"]
+
+
+def test_every_check_sees_every_node() -> None:
+    def named(id: str) -> object:
+        return lambda one: [Finding(id=id, severity="info", subject=one.name)]
+
+    fabric = Fabric(nodes=(node("alpha"), node("beta")))
+    found = of_nodes(fabric, named("x"), named("y"))  # type: ignore[arg-type]
+    assert [(one.id, one.subject) for one in found] == [("x", "alpha"), ("y", "alpha"), ("x", "beta"), ("y", "beta")]
