@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from fabricdoc.checks.ports import roce_ports
@@ -10,7 +11,8 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding, Severity
 
-DROPS = ("policy drop in input", "ufw is enabled")
+DROPS = re.compile(r"policy drop in [a-z, ]*\binput\b|ufw is enabled")
+"""The probe's words for a firewall that drops what comes in unless a rule lets it."""
 
 
 def check_firewall(fabric: Fabric) -> tuple[Finding, ...]:
@@ -25,7 +27,7 @@ def firewall(node: Node) -> Iterator[Finding]:
     told, ports = node.host.firewall, list(dict.fromkeys(one.netdev.name for one in roce_ports(node)))
     if isinstance(told, Unknown) or told.startswith("none") or not ports:
         return
-    drops = any(one in told for one in DROPS)
+    drops = DROPS.search(told) is not None
     severity: Severity = "warning" if drops else "info"
     yield Finding(
         id="host-firewall",

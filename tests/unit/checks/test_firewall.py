@@ -27,6 +27,8 @@ def test_recorded_fabrics_are_silent(name: str) -> None:
         ("nftables: 12 rules", "info"),
         ("nftables: 12 rules, policy drop in input", "warning"),
         ("nftables: 12 rules, policy drop in input, forward; ufw is enabled", "warning"),
+        ("nftables: 1 rule, policy drop in forward, input", "warning"),
+        ("nftables: 1 rule, policy drop in forward, output", "info"),
         ("ufw is enabled", "warning"),
         ("iptables (legacy) tables filter", "info"),
         ("nftables: 3 rules, policy drop in forward", "info"),  # what Docker sets
