@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.hca_sets import taken_ports
 from fabricdoc.checks.ports import RocePort, is_link_local, netdevs_of, networks, roce_ports
-from fabricdoc.checks.segments import PortKey, segments_of
+from fabricdoc.checks.segments import PortKey, cage_names, segments_of
 from fabricdoc.checks.variables import variable
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
@@ -30,6 +30,8 @@ def check_foreign_ports(fabric: Fabric) -> tuple[Finding, ...]:
                 homes[network].add(node.name)
     between = (one for one in segments_of(fabric) if len({end.node.name for end in one.ends}) > 1)
     joined = {(one.node.name, one.netdev.name) for found in between for end in found.ends for one in end.ports}
+    if not joined and any(not networks(one.netdev) for node in fabric.nodes for one in roce_ports(node)):
+        return ()  # a port without an address may be the other end
     return tuple(finding for node in fabric.nodes for finding in _of_node(node, homes, joined))
 
 
@@ -37,8 +39,10 @@ def _of_node(node: Node, homes: dict[str, set[str]], joined: set[PortKey]) -> It
     taken = set(taken_ports(node))
     ports = [one for one in roce_ports(node) if (one.hca.name, one.port.number) in taken]
     near = [one for one in ports if (node.name, one.netdev.name) in joined or _shares(one, homes)]
-    known = {one.netdev.name for one in near}
-    foreign = [one for one in ports if one.netdev.name not in known and _is_alone(node, one, bool(joined))]
+    cages = cage_names(node)
+    met = {cages.get(one.hca.name, one.hca.name) for one in near}
+    away = (one for one in ports if cages.get(one.hca.name, one.hca.name) not in met)
+    foreign = [one for one in away if _is_alone(node, one, bool(joined))]
     if near and foreign:
         yield _finding(node, near, foreign)
 

@@ -73,6 +73,18 @@ def test_a_node_that_was_not_read_may_be_the_other_end() -> None:
     assert check_foreign_ports(fabric.model_copy(update={"nodes": (*fabric.nodes, unread)})) == ()
 
 
+def test_a_port_without_an_address_may_be_the_other_end_where_links_are_unknown() -> None:
+    unasked = spark_foreign().model_copy(update={"links": Unknown(unknown="not asked")})
+    assert check_foreign_ports(changed(unasked, "spark-b", "netdev", "enp1s0f0np0", addresses=())) == ()
+    assert check_foreign_ports(RECORDED["spark-twin-bare"]().model_copy(update={"links": unasked.links})) == ()
+
+
+def test_a_twin_goes_where_its_cage_goes() -> None:
+    alone = (Address(ip="10.99.0.1", prefix=24, family="ipv4"),)
+    fabric = changed(RECORDED["spark-one-cable"](), "spark-a", "netdev", "enP2p1s0f0np0", addresses=alone)
+    assert check_foreign_ports(fabric.model_copy(update={"links": ()})) == ()
+
+
 def test_one_node_and_a_node_all_of_whose_ports_are_alone_are_no_case() -> None:
     fabric = spark_foreign()
     assert check_foreign_ports(without(fabric, "spark-b")) == ()
