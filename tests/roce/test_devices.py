@@ -7,7 +7,7 @@ import pytest
 from fabricdoc.model.documents import Unknown
 from tests.labs.lab import RoceLab
 from tests.labs.seed import HCAS, PORTS
-from tests.roce.seeing import found, hcas, ids, links, netdev, node, told
+from tests.roce.seeing import found, hcas, ids, links, netdev, node
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
@@ -73,23 +73,16 @@ def test_an_rdma_mtu_that_did_not_follow(lab: RoceLab) -> None:
     assert "expected active_mtu 4096" in found(fabric, "active-mtu-low", "alpha", HCAS[1]).evidence[0].text
 
 
-def test_device_files_missing_in_a_mount_namespace(lab: RoceLab) -> None:
+def test_device_files_missing_in_a_mount_namespace_and_little_memory_to_lock_elsewhere(lab: RoceLab) -> None:
     lab.beta.run_python_through(
-        "exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev/infiniband && mount -t tmpfs -o size=64m tmpfs /dev/shm "
-        '&& exec python3 "$@"\' sh "$@"'
+        'exec unshare --mount sh -c \'mount -t tmpfs tmpfs /dev/infiniband && exec python3 "$@"\' sh "$@"'
     )
-    fabric = lab.scan()
-    assert node(fabric, "beta").host.infiniband_devices == ()
-    assert found(fabric, "container-rdma-device-missing", "beta", HCAS[0]).severity == "error"
-    found(fabric, "dev-shm-too-small", "beta")
-    assert {subject for _severity, _id, subject in told(fabric)} == {"beta"}
-
-
-def test_device_files_missing_on_a_host_and_little_memory_to_lock_on_another(lab: RoceLab) -> None:
-    lab.beta.do("mount -t tmpfs tmpfs /dev/infiniband")
     lab.alpha.run_python_through('ulimit -l 64\nexec setpriv --bounding-set=-ipc_lock python3 "$@"')
     fabric = lab.scan()
-    assert found(fabric, "uverbs-missing", "beta", HCAS[0]).severity == "error"
+    assert node(fabric, "beta").host.infiniband_devices == ()
+    # the guests' root is an overlay, so the probe rightly can't tell them from a container: likely, not certain
+    finding = found(fabric, "container-rdma-device-missing", "beta", HCAS[0])
+    assert (finding.severity, finding.confidence) == ("error", "likely")
     assert node(fabric, "alpha").host.memlock == 65536
     assert "65536 bytes" in found(fabric, "memlock-limit-too-low", "alpha").cause
 
