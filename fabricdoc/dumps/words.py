@@ -17,6 +17,7 @@ HEX_ID = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b")
 HOME = re.compile(r"(?P<before>/(?:home|Users)/)(?P<user>[^/\s:\"']+)")
 KEPT_ALTNAME = re.compile(r"(?:en|eth|wl|ww|ib|sl)[opsxPfnduv\d]+\Z")
 LOCAL = "local"
+COMMON_USERS = ("root", "ubuntu", "nvidia", "admin")
 HOST_ID = "NCCL_HOSTID"
 
 
@@ -35,7 +36,9 @@ class Words:
         self._number("target", [str(node.get("target", "")) for node in listed], every)
         self._number("host", hosts, every)
         self._number("host", [name.partition(".")[0] for name in hosts if "." in name], every)
-        self._number("user", [name.partition("@")[0] for name in every if "@" in name], every)
+        at = sorted(name for name in every if "@" in name)
+        self._number("host", [_host_of(name) for name in at], every)
+        self._number("user", [user for name in at if (user := name.partition("@")[0]) not in COMMON_USERS], every)
         self._pattern = _as_words(self._names)
 
     def _number(self, kind: str, names: Iterable[str], taken: set[str]) -> None:
@@ -103,6 +106,12 @@ class Words:
         """GPU-UUID and MIG-UUID keep their first word."""
         kind, dash, rest = text.partition("-")
         return f"{kind}-{self.hex(rest)}" if dash and UUID.fullmatch(rest) else self.hex(text)
+
+
+def _host_of(target: str) -> str:
+    """The host of [user@]host[:port]; "" for an address, which is no name."""
+    host = re.sub(r":\d+\Z", "", target.rpartition("@")[2])
+    return "" if re.fullmatch(r"[0-9a-fA-F.:\[\]]*[.:][0-9a-fA-F.:\[\]]*", host) else host
 
 
 def _text(entry: Any, field: str) -> str:
