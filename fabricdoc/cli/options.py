@@ -23,6 +23,14 @@ Nodes = Annotated[
         "Sets: node[001-128].",
     ),
 ]
+Hostfile = Annotated[
+    Path | None,
+    typer.Option(
+        "--hostfile",
+        metavar="FILE",
+        help="The nodes, one a line: [NAME=]TARGET, Open MPI's `host slots=8`, MPICH's `host:8`, plain names.",
+    ),
+]
 Ports = Annotated[
     list[str],
     typer.Option(
@@ -44,11 +52,16 @@ def split(items: Sequence[str]) -> list[str]:
     return [word.strip() for item in items for word in item.split(",") if word.strip()]
 
 
-def resolve_nodes(nodes: Sequence[str], ports: Sequence[str] = (), python: str = "") -> tuple[NodeSpec, ...]:
-    """The nodes meant: --nodes, else fabric.toml, else this machine; --ports and --python beat the file."""
-    from fabricdoc.transport import load_config, parse_nodes
+def resolve_nodes(
+    nodes: Sequence[str], ports: Sequence[str] = (), python: str = "", hostfile: Path | None = None
+) -> tuple[NodeSpec, ...]:
+    """The nodes meant: --nodes or --hostfile, else fabric.toml, else this machine; --ports and --python beat that."""
+    from fabricdoc.transport import load_config, parse_nodes, read_hostfile
 
-    specs = parse_nodes(nodes, load_config())
+    if nodes and hostfile is not None:
+        raise typer.BadParameter("--nodes and --hostfile both name the nodes: give one of them")
+    config = load_config()
+    specs = parse_nodes(nodes, config) if hostfile is None else read_hostfile(hostfile, config)
     if ports:
         specs = tuple(replace(spec, ports=tuple(split(ports))) for spec in specs)
     if python:

@@ -8,6 +8,7 @@ from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
 from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import Config, load_config
+from fabricdoc.transport.hostfile import read_hostfile
 from fabricdoc.transport.nodes import GRAMMAR, NodeSpec, check_unique, parse_node, parse_nodes
 from fabricdoc.transport.targets import reached_by
 from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
@@ -31,4 +32,5 @@ __all__ = [
     "probe_sources",
     "probe_zip",
     "reached_by",
+    "read_hostfile",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fabricdoc.cli.options import (
+    Hostfile,
     Json,
     Nodes,
     Ports,
@@ -56,6 +57,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     nodes: Nodes = [],  # noqa: B006
+    hostfile: Hostfile = None,
     ports: Ports = [],  # noqa: B006
     candidates: Candidates = [],  # noqa: B006
     current: Current = None,
@@ -79,7 +81,7 @@ def bench(
     from fabricdoc import workflow
 
     request = workflow.Request(
-        specs=resolve_nodes(nodes, ports, python),
+        specs=resolve_nodes(nodes, ports, python, hostfile),
         backend=workflow.read_backend(backend),
         candidates=split(candidates),
         current=current,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Json, Nodes, Python, Store, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Store, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 What = Annotated[
@@ -53,6 +53,7 @@ def export_env(
 def gate(
     preset: PresetOption = None,
     nodes: Nodes = [],  # noqa: B006
+    hostfile: Hostfile = None,
     python: Python = "",
     store: Store = None,
     as_json: Json = False,
@@ -63,7 +64,7 @@ def gate(
 
     out = screen(as_json=as_json)
     wanted = find_preset(preset, store, out.progress)
-    specs = resolve_nodes(nodes, (), python) if nodes else ()
+    specs = resolve_nodes(nodes, (), python, hostfile) if nodes or hostfile else ()
     answer = check_gate(wanted, specs, out.progress, python)
     out.document(answer)
     return gate_status(answer)
