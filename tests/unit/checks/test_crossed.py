@@ -10,7 +10,7 @@ from fabricdoc.model.fabric import Address, Fabric
 from tests.fabrics.altering import changed
 from tests.fabrics.recorded import RECORDED
 from tests.fabrics.servers import eight_rail_servers
-from tests.fabrics.spark import spark_crossed, spark_one_cable, spark_one_crossed
+from tests.fabrics.spark import spark_crossed, spark_foreign, spark_one_cable, spark_one_crossed
 from tests.unit.checks.between import ids
 
 pytestmark = pytest.mark.unit
@@ -72,6 +72,8 @@ def test_lists_that_fit_all_or_no_node_are_not_this_checks(fabric: Fabric) -> No
 def test_an_extra_name_on_a_node_that_uses_all_it_has_is_no_fault() -> None:
     fabric = listed(spark_one_crossed(), "=rocep1s0f0,roceP2p1s0f0,rocep1s0f1,roceP2p1s0f1")
     assert [one.id for one in check_crossed(fabric)] == ["rails-crossed"]
+    four_and_two = listed(spark_foreign(), "=rocep1s0f0,roceP2p1s0f0,rocep1s0f1,roceP2p1s0f1")
+    assert check_crossed(four_and_two) == ()
 
 
 def swap(fabric: Fabric, node: str) -> Fabric:

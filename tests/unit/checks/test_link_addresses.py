@@ -108,6 +108,8 @@ def test_subnets_of_two_sizes_that_hold_both_addresses_are_one() -> None:
     fabric = pair(("10.0.0.1", None), ("10.0.0.2", None), cables=1)
     wide = changed(fabric, "beta", "netdev", "p0", addresses=(Address(ip="10.0.0.2", prefix=16, family="ipv4"),))
     assert check_link_addresses(wide) == ()
+    beside = changed(wide, "beta", "netdev", "p1", addresses=(Address(ip="10.0.0.9", prefix=24, family="ipv4"),))
+    assert check_link_addresses(beside) == ()
     apart = changed(fabric, "beta", "netdev", "p0", addresses=(Address(ip="10.0.7.2", prefix=16, family="ipv4"),))
     assert [one.id for one in check_link_addresses(apart)] == ["link-ends-in-different-subnets"]
 
