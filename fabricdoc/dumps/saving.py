@@ -21,6 +21,7 @@ from pathlib import Path
 from fabricdoc.errors import ToolError, UsageError
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.sudo import Owner, sudo_owner
 
 MAIN = "fabric.json"
 NODES = "nodes"
@@ -45,7 +46,7 @@ def save(fabric: Fabric, folder: Path, *, anonymize: bool = False, env: Mapping[
         place.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
         try:
-            _fill(made, texts, _calling_user(os.environ if env is None else env))
+            _fill(made, texts, sudo_owner(env))
             _move(made, place)
         finally:
             shutil.rmtree(made, ignore_errors=True)
@@ -108,7 +109,7 @@ def _is_fabric(path: Path) -> bool:
     return re.match(r'\s*\{\s*"schema":\s*"fabricdoc/fabric/\d+"', head) is not None
 
 
-def _fill(made: Path, texts: Mapping[str, str], owner: tuple[int, int] | None) -> None:
+def _fill(made: Path, texts: Mapping[str, str], owner: Owner | None) -> None:
     for name, text in texts.items():
         path = made / name
         path.parent.mkdir(exist_ok=True)
@@ -118,7 +119,7 @@ def _fill(made: Path, texts: Mapping[str, str], owner: tuple[int, int] | None) -
         if path.is_dir():
             path.chmod(0o755)
         if owner is not None:
-            os.chown(path, *owner, follow_symlinks=False)
+            os.chown(path, owner.uid, owner.gid, follow_symlinks=False)
 
 
 def _move(made: Path, place: Path) -> None:
@@ -135,9 +136,3 @@ def _move(made: Path, place: Path) -> None:
             aside.rename(place)
         raise
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _calling_user(env: Mapping[str, str]) -> tuple[int, int] | None:
-    """The user and group behind sudo, or None when this isn't root under sudo."""
-    user, group = env.get("SUDO_UID", ""), env.get("SUDO_GID", "")
-    return (int(user), int(group)) if os.geteuid() == 0 and user.isdecimal() and group.isdecimal() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.checks.judging import ON_ONE_NODE
+from fabricdoc.checks.judging import one_node_checks
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics.altering import changed
 from tests.fabrics.oddities import ODDITIES
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.unit
 
 def alarms(fabric: Fabric) -> list[tuple[str, str]]:
     """Errors and warnings; every finding is checked to be whole."""
-    found = [whole(one) for check in ON_ONE_NODE for one in check(fabric)]
+    found = [whole(one) for check in one_node_checks() for one in check(fabric)]
     return [(one.id, one.subject) for one in found if one.severity != "info"]
 
 

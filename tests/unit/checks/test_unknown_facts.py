@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.checks.judging import ON_ONE_NODE
+from fabricdoc.checks.judging import one_node_checks
 from fabricdoc.model.documents import Frozen, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from tests.fabrics.others import container_node
@@ -48,7 +48,7 @@ def hidden(model: Frozen) -> Iterator[tuple[str, Frozen]]:
 
 def told(fabric: Fabric) -> set[tuple[str, str]]:
     """What the checks of single nodes say beyond information."""
-    found = (one for check in ON_ONE_NODE for one in check(fabric))
+    found = (one for check in one_node_checks() for one in check(fabric))
     return {(one.id, one.subject) for one in found if one.severity != "info"}
 
 

@@ -1,0 +1,70 @@
+"""Which checks are run: all that could say something, and nothing that could not is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.checks import check_fabric, judging
+from fabricdoc.checks.judging import between_checks, checks_for, one_node_checks
+from fabricdoc.model.fabric import Fabric
+from tests.fabrics.oddities import ODDITIES
+from tests.fabrics.recorded import RECORDED
+
+pytestmark = pytest.mark.unit
+
+ALL = {**RECORDED, **ODDITIES}
+TREE = Path(__file__).resolve().parents[3]
+
+
+def without_hcas(fabric: Fabric) -> Fabric:
+    return fabric.model_copy(update={"nodes": tuple(n.model_copy(update={"hcas": ()}) for n in fabric.nodes)})
+
+
+def alone(fabric: Fabric) -> list[Fabric]:
+    return [fabric.model_copy(update={"nodes": (node,), "links": ()}) for node in fabric.nodes]
+
+
+def as_words(findings: object) -> list[str]:
+    return sorted(map(repr, findings))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_left_out_had_nothing_to_say(name: str) -> None:
+    fabric = ALL[name]()
+    for one in (fabric, without_hcas(fabric), *alone(fabric)[:2]):
+        everything = [finding for check in (*one_node_checks(), *between_checks()) for finding in check(one)]
+        assert as_words(check_fabric(one)) == as_words(everything)
+
+
+def test_every_module_with_a_check_is_in_one_list() -> None:
+    folder = TREE / "fabricdoc" / "checks"
+    modules = {path.stem for path in folder.glob("*.py") if f"def check_{path.stem}(" in path.read_text()}
+    listed = [*judging.WITH_HCAS, *judging.ALWAYS, *judging.WITH_COUNTERS, *judging.BETWEEN]
+    between = {check.__name__.removeprefix("check_") for check in between_checks()} - set(judging.BETWEEN)
+    assert len(listed) == len(set(listed))
+    assert set(listed) | between == modules
+    assert not set(listed) & between
+
+
+def test_one_machine_without_hcas_loads_few_checks() -> None:
+    fabric = ALL["laptop"]()
+    assert set(checks_for(fabric)) < set(one_node_checks())
+    program = (
+        "import sys\n"
+        "from tests.fabrics.recorded import RECORDED\n"
+        "fabric = RECORDED['laptop']()\n"
+        "before = set(sys.modules)\n"
+        "from fabricdoc.checks import check_fabric\n"
+        "check_fabric(fabric)\n"
+        "print(*sorted(set(sys.modules) - before))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=TREE, capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = done.stdout.split()
+    assert "fabricdoc.checks.environment" in loaded
+    assert not {"fabricdoc.checks.between", "fabricdoc.checks.links", "fabricdoc.checks.counters"} & set(loaded)
