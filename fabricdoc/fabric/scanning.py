@@ -37,7 +37,7 @@ def scan(
     """
     asking = begun or begin_scan(nodes, deadline_s=deadline_s, watch_s=watch_s)
     read = [_read(answer) for answer in asking.answers()]
-    fabric = Fabric(
+    fabric = Fabric.model_construct(  # of checked models only
         nodes=tuple(one for one in read if isinstance(one, Node)),
         failed=tuple(one for one in read if isinstance(one, FailedNode)),
         links=Unknown(unknown=LINKS_NOT_ASKED),

@@ -1,7 +1,5 @@
 """What every document shares: frozen models, value-or-reason facts, and the schema header."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import ClassVar, TypeVar, Union
 

@@ -4,8 +4,6 @@ Field names and units are the contract with `probes`: the scan probe prints exac
 node is made of has modules of its own (`netdev`, `rdma`, `pcie`, `gpu`, `host`); their classes can be had from here.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen

@@ -1,7 +1,5 @@
 """Findings: what is wrong or worth knowing, with evidence, cause and fix; and the error document."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import Document, Frozen

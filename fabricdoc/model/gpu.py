@@ -1,7 +1,5 @@
 """GPUs as NVML and the CUDA driver see them, and who uses them."""
 
-from __future__ import annotations
-
 from fabricdoc.model.documents import NOT_READ, Fact, Frozen
 
 

@@ -1,7 +1,5 @@
 """The host and container a process of ours sees: system, limits, libraries, settings, kernel log."""
 
-from __future__ import annotations
-
 from fabricdoc.model.documents import NOT_READ, Fact, Frozen
 
 

@@ -3,8 +3,6 @@
 Units: MTU in bytes, speed in Mbit/s. What a probe did not read is `NOT_READ`.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricdoc.model.documents import NOT_READ, Fact, Frozen

@@ -1,7 +1,5 @@
 """PCIe functions of HCAs and GPUs, and the bridges above them."""
 
-from __future__ import annotations
-
 from fabricdoc.model.documents import NOT_READ, Fact, Frozen
 
 

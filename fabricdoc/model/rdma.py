@@ -1,7 +1,5 @@
 """RDMA devices (HCAs), their ports and GID tables."""
 
-from __future__ import annotations
-
 from fabricdoc.model.documents import NOT_READ, Fact, Frozen
 
 
