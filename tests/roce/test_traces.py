@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +37,7 @@ def test_a_link_that_flaps_while_it_is_watched(lab: RoceLab) -> None:
 
 
 def test_a_carrier_that_went_often_and_a_kernel_that_complained(lab: RoceLab) -> None:
-    lab.beta.do(f"echo '<3>{LINE}' > /dev/kmsg")
+    lab.beta.do(f"echo {shlex.quote(f'<3>{LINE}')} > /dev/kmsg")
     fabric = lab.scan()
     assert found(fabric, "link-flap", "alpha", F1).subject == f"alpha/{F1}"
     finding = found(fabric, "hca-health", "beta")
