@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from fabricdoc.store import RunStore
-    from fabricdoc.transport import NodeSpec
+    from fabricdoc.transport import Config, NodeSpec
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Nodes = Annotated[
@@ -19,8 +19,8 @@ Nodes = Annotated[
     typer.Option(
         "--nodes",
         "-n",
-        help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, netns:PID or [user@]host[:port]. "
-        "Sets: node[001-128].",
+        help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, [user@]host[:port], netns:PID, "
+        "slurm:NODE, k8s:[NS/]POD[:CONTAINER], docker: or podman:[NODE/]CONTAINER. Sets: node[001-128].",
     ),
 ]
 Hostfile = Annotated[
@@ -31,6 +31,7 @@ Hostfile = Annotated[
         help="The nodes, one a line: [NAME=]TARGET, Open MPI's `host slots=8`, MPICH's `host:8`, plain names.",
     ),
 ]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Every node of the Slurm allocation this runs in, by srun.")]
 Ports = Annotated[
     list[str],
     typer.Option(
@@ -53,20 +54,35 @@ def split(items: Sequence[str]) -> list[str]:
 
 
 def resolve_nodes(
-    nodes: Sequence[str], ports: Sequence[str] = (), python: str = "", hostfile: Path | None = None
+    nodes: Sequence[str],
+    ports: Sequence[str] = (),
+    python: str = "",
+    hostfile: Path | None = None,
+    *,
+    slurm: bool = False,
 ) -> tuple[NodeSpec, ...]:
-    """The nodes meant: --nodes or --hostfile, else fabric.toml, else this machine; --ports and --python beat that."""
-    from fabricdoc.transport import load_config, parse_nodes, read_hostfile
+    """The nodes meant: one of --nodes, --hostfile and --slurm, else fabric.toml, else this machine.
 
-    if nodes and hostfile is not None:
-        raise typer.BadParameter("--nodes and --hostfile both name the nodes: give one of them")
-    config = load_config()
-    specs = parse_nodes(nodes, config) if hostfile is None else read_hostfile(hostfile, config)
+    --ports and --python beat what the file says of a node.
+    """
+    from fabricdoc.transport import load_config
+
+    if sum((bool(nodes), hostfile is not None, slurm)) > 1:
+        raise typer.BadParameter("--nodes, --hostfile and --slurm each name the nodes: give one of them")
+    specs = _named(nodes, load_config(), hostfile, slurm)
     if ports:
         specs = tuple(replace(spec, ports=tuple(split(ports))) for spec in specs)
     if python:
         specs = tuple(replace(spec, python=python) for spec in specs)
     return specs
+
+
+def _named(nodes: Sequence[str], config: Config, hostfile: Path | None, slurm: bool) -> tuple[NodeSpec, ...]:
+    from fabricdoc.transport import allocated_nodes, parse_nodes, read_hostfile
+
+    if slurm:
+        return allocated_nodes(config)
+    return parse_nodes(nodes, config) if hostfile is None else read_hostfile(hostfile, config)
 
 
 def open_store(path: Path | None, *, write: bool, make: bool = True) -> RunStore:

@@ -8,8 +8,10 @@ from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
 from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import Config, load_config
+from fabricdoc.transport.grammar import GRAMMAR
 from fabricdoc.transport.hostfile import read_hostfile
-from fabricdoc.transport.nodes import GRAMMAR, NodeSpec, check_unique, parse_node, parse_nodes
+from fabricdoc.transport.nodes import NodeSpec, check_unique, parse_node, parse_nodes
+from fabricdoc.transport.slurm import allocated_nodes
 from fabricdoc.transport.targets import reached_by
 from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
 
@@ -21,6 +23,7 @@ __all__ = [
     "Config",
     "NodeSpec",
     "Said",
+    "allocated_nodes",
     "ask",
     "build_zip",
     "check_unique",

@@ -26,6 +26,7 @@ from fabricdoc.transport.targets import Command, command_for
 
 CHUNK = 256 * 1024
 PIPE_BYTES = 1 << 20
+SSH_FAILED = 255
 OUTGOING_LIMIT = 64 * 1024 * 1024
 # how long an ended program's pipes are still read when something else holds their other end
 DRAIN_S = 0.5
@@ -35,7 +36,7 @@ class Process:
     """A command on this machine in its own process group, with non-blocking pipes. OSError when it can't start."""
 
     def __init__(self, command: Command) -> None:
-        self.kind = command.kind
+        self.kind, self.over_ssh = command.kind, command.over_ssh
         pipe = subprocess.PIPE
         self._popen = subprocess.Popen(
             command.argv, stdin=pipe, stdout=pipe, stderr=pipe, env=command.env, start_new_session=True, bufsize=0
@@ -49,6 +50,10 @@ class Process:
             os.set_blocking(fd, False)
         with suppress(OSError):  # so that a whole probe fits in, and its start waits for nobody
             fcntl.fcntl(self.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+    def failed_kind(self, status: int | None) -> str:
+        """Whose words an ending with this status tells: ssh's where ssh failed, else those of what it led to."""
+        return "ssh" if self.over_ssh and status == SSH_FAILED else self.kind
 
     def is_open(self, fd: int) -> bool:
         """Whether this descriptor of ours is still open."""
@@ -83,7 +88,7 @@ class Process:
         What a local program left in its group ends with it. An ssh client's group is left alone: the jump-host process
         of a shared connection lives there.
         """
-        if self.kind != "ssh":
+        if not self.over_ssh:
             self.kill()
         for fd in list(self._files):
             self.close(fd)
@@ -202,7 +207,7 @@ class Channel:
     def explain(self) -> NodeError:
         """Why the program ended, for a channel that ended without having done its work."""
         if self.error is None:
-            kind = self._process.kind if self._process else ""
+            kind = self._process.failed_kind(self.status) if self._process else ""
             ending = Ending(kind, self.module, self.status or 0, self.started, self._stderr.text())
             self.error = why_ended(self.node, ending)
         return self.error
@@ -219,8 +224,8 @@ class Channel:
             self._process.kill()
 
     def ender(self) -> Command | None:
-        """The command that ends our program on a node reached by ssh: killing the client only closes its stdin."""
-        if self.remote is None or self._process is None or self._process.kind != "ssh":
+        """The command that ends our program on a node behind a client: killing that only closes the program's stdin."""
+        if self.remote is None or self._process is None or self._process.kind in ("local", "netns") or self._inside:
             return None
         pid, start = self.remote
         return command_for(self.node, lambda python: ender_argv(python, pid, start, self._nonce))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport.channel import Process
+from fabricdoc.transport.channel import SSH_FAILED, Process
 from fabricdoc.transport.failures import Ending, why_ended
 from fabricdoc.transport.nodes import NodeSpec
 from fabricdoc.transport.targets import command_for
@@ -21,7 +21,6 @@ from fabricdoc.transport.targets import command_for
 MAX_OUTPUT = 64 * 1024
 CHUNK = 16 * 1024
 SLICE_S = 0.05
-SSH_FAILED = 255
 
 
 class Said(NamedTuple):
@@ -50,7 +49,7 @@ def output_of(node: NodeSpec, argv: Sequence[str], *, deadline_s: float) -> Said
         raise NodeError(f"{node.name}: {argv[0]} did not end within {deadline_s:g} s", id="node-timeout")
     stdout, stderr = (bytes(text).decode("utf-8", "replace") for text in texts.values())
     said = Said(process.reap(), stdout, stderr)
-    if command.kind == "ssh" and said.status == SSH_FAILED:
+    if command.over_ssh and said.status == SSH_FAILED:
         raise why_ended(node, Ending("ssh", argv[0], said.status, False, said.stderr))
     if said.status == 127:
         raise NodeError(f"{node.name}: there is no {argv[0]}", id="command-missing")

@@ -2,7 +2,7 @@
 
 Pure text work. The ids: node-unreachable, ssh-refused, ssh-permission, ssh-host-key, ssh-host-unknown, ssh-config,
 ssh-failed, node-lost, python-missing, python-too-old, netns-gone, netns-forbidden, netns-enter, start-failed,
-probe-failed, garbage, node-timeout.
+probe-failed, garbage, node-timeout, and those of `refusals`.
 The wording matched is OpenSSH's (it isn't translated) and the shells'.
 """
 
@@ -15,9 +15,13 @@ from pathlib import Path
 
 from fabricdoc.errors import NodeError
 from fabricdoc.transport.enter import CANT_ENTER
+from fabricdoc.transport.grammar import BOXED
 from fabricdoc.transport.loader import TOO_OLD
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
+from fabricdoc.transport.refusals import CLIENTS, missing, refusal
 
+# what a shell and a container runtime make of SIGKILL: 128 + 9
+KILLED = 137
 _LINE_LIMIT = 300
 _AGAIN = "run it again; if it stays so, report this line with what `uname -a` and `python3 -V` print there"
 _PYTHON_FIX = "install python3 (3.10 or later) there, or name one in fabric.toml: python = '/path/to/python3'"
@@ -86,8 +90,17 @@ def why_ended(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.kind == "ssh" and ending.status == 255:
         return _ssh_failure(node, ending)
     if not ending.started:
-        return _start_failure(node, ending)
+        return _refused(node, ending) or _start_failure(node, ending)
+    if ending.status == KILLED and ending.kind in BOXED:
+        fix = "see whether it was stopped or ran out of memory, then start it again"
+        return _error(node, "node-lost", "its container, or the probe in it, was killed", ending.stderr, fix)
     return _error(node, "probe-failed", f"the {ending.module} probe {_how(ending.status)}", ending.stderr, _AGAIN)
+
+
+def _refused(node: NodeSpec, ending: Ending) -> NodeError | None:
+    """What srun, kubectl or a container runtime refused, where it was one of them."""
+    found = refusal(node, ending.kind, ending.stderr) if ending.kind in CLIENTS else None
+    return _error(node, found[0].id, found[0].message, found[1], found[0].fix) if found else None
 
 
 def _ssh_failure(node: NodeSpec, ending: Ending) -> NodeError:
@@ -132,6 +145,11 @@ def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
         barred = ending.status == 126 or "ermission denied" in ending.stderr
         fix = _python_fix(node, "not to be run" if barred else "not there")
         return _error(node, "python-missing", f"{node.python} can't be run there", ending.stderr, fix)
+    if ending.kind in CLIENTS:
+        message = f"nothing of ours started: {CLIENTS[ending.kind]} {_how(ending.status)}"
+        return _error(
+            node, "start-failed", message, ending.stderr, f"by hand, {node.python} -V must run in {node.target}"
+        )
     if node.python != DEFAULT_PYTHON:
         message, fix = f"{node.python} {_how(ending.status)} and ran nothing of ours", _python_fix(node, "no python")
         return _error(node, "start-failed", message, ending.stderr, fix)
@@ -183,6 +201,9 @@ def cant_start(node: NodeSpec, program: str, error: OSError) -> NodeError:
     if isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError):
         if program == "ssh":
             return _error(node, "ssh-missing", "there is no ssh client here", "", "install openssh-client")
+        if program in CLIENTS.values():
+            row = missing(program)
+            return _error(node, row.id, f"{row.message} here", "", row.fix)
         fix = _python_fix(node, "not there" if isinstance(error, FileNotFoundError) else "not to be run")
         return _error(node, "python-missing", f"{program} can't be run", error.strerror or "", fix)
     return _error(node, "start-failed", f"{program} can't be started", str(error), _AGAIN)

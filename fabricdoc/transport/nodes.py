@@ -1,18 +1,19 @@
-"""What a node is on the command line: `[NAME=]TARGET`, its grammar, and the checked record made from it.
+"""What a node is on the command line: `[NAME=]TARGET`, and the checked record made from it.
 
-A target is `local`, `netns:PID|PATH` or `[user@]host[:port]` (IPv6 in brackets); `nodesets` says what sets of them are.
-Nothing here reaches a node, and nothing here knows how one is reached (that is `targets`).
+`grammar` reads the target, `nodesets` says what sets of nodes are. Nothing here reaches a node, and nothing here knows
+how one is reached (that is `targets`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fabricdoc.errors import UsageError
+from fabricdoc.transport.grammar import BOXED, CONTROL, NAME, USER, Target, parse_target
 from fabricdoc.transport.nodesets import check_count, expand_all
 
 if TYPE_CHECKING:
@@ -20,28 +21,10 @@ if TYPE_CHECKING:
 
 NAME_LIMIT = 63
 DEFAULT_PYTHON = "python3"
-LATER_FORMS = ("slurm", "k8s", "docker")
 ROLES = ("", "head", "worker")
-GRAMMAR = "a node is [NAME=]TARGET, TARGET one of local, netns:PID, netns:/PATH, [user@]host[:port], [user@][v6]:port"
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+_NAME = re.compile(NAME, re.ASCII)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_USER = r"[A-Za-z0-9_][A-Za-z0-9_.+-]*"
-_V6 = r"\[(?P<v6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)\]"
-_SSH = re.compile(rf"(?:(?P<user>{_USER})@)?(?:(?P<host>{_NAME.pattern})|{_V6})(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-@dataclass(frozen=True)
-class Target:
-    """A parsed target. `pid` or `path` belong to netns, `host`, `user`, `port` (0: ssh's own default) to ssh."""
-
-    kind: Literal["local", "netns", "ssh"]
-    host: str = ""
-    user: str = ""
-    port: int = 0
-    pid: int = 0
-    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,8 +32,9 @@ class NodeSpec:
     """One node as the user named it; made invalid it raises UsageError.
 
     `name` is the key in every document. `python` is the interpreter on the node, one word. `image` and `container`
-    say where the server's torch is. `env` is added to the environment of what runs there. `ssh_config` is a file for
-    `ssh -F` ("" means the user's own).
+    say where the server's torch is: the bench agent runs in there, under its `python3` (the container's, if both are
+    named). `env` is added to the environment of what runs there. `ssh_config` is a file for `ssh -F` ("" means the
+    user's own).
     """
 
     name: str
@@ -68,6 +52,8 @@ class NodeSpec:
         check_name(self.name)
         target = parse_target(self.target)
         _check_user(self, target)
+        if (self.image or self.container) and target.kind in BOXED:
+            raise UsageError(f"node {self.name}: {self.target} is a container already: leave image and container out")
         if self.role not in ROLES:
             raise UsageError(f"node {self.name}: role is {self.role!r}, wanted head or worker")
         for word in (self.python, self.image, self.container):
@@ -83,7 +69,7 @@ class NodeSpec:
     def where(self) -> Target:
         """The parsed target, with `user` of the record filled in."""
         target = parse_target(self.target)
-        return Target("ssh", target.host, self.user, target.port) if self.user and not target.user else target
+        return replace(target, user=self.user) if self.user and not target.user else target
 
 
 def check_name(name: str) -> None:
@@ -99,83 +85,29 @@ def check_name(name: str) -> None:
 def _check_user(node: NodeSpec, target: Target) -> None:
     if not node.user:
         return
-    if target.kind != "ssh":
+    if target.kind == "slurm" or not target.host:
         raise UsageError(f"node {node.name}: user is only for nodes reached by ssh, not for {node.target}")
-    if not re.fullmatch(_USER, node.user, re.ASCII):
+    if not re.fullmatch(USER, node.user, re.ASCII):
         raise UsageError(f"node {node.name}: {node.user!r} can't be a user's name")
     if target.user and target.user != node.user:
         raise UsageError(f"node {node.name}: user {node.user} contradicts the target {node.target}")
 
 
 def _check_word(name: str, word: str) -> None:
-    if word.startswith("-") or _CONTROL.search(word):
+    if word.startswith("-") or CONTROL.search(word):
         raise UsageError(f"node {name}: {word!r} can't be used: it starts with '-' or has a control character")
 
 
 def _check_port(name: str, port: str) -> None:
-    if not port or _CONTROL.search(port):
+    if not port or CONTROL.search(port):
         raise UsageError(f"node {name}: {port!r} can't be a port's name: it is empty or has a control character")
 
 
 def _check_variable(name: str, key: str, value: str) -> None:
     if not _ENV_NAME.fullmatch(key):
         raise UsageError(f"node {name}: {key!r} can't be the name of an environment variable")
-    if _CONTROL.search(value):
+    if CONTROL.search(value):
         raise UsageError(f"node {name}: the value of {key} has a control character, which not every shell passes on")
-
-
-def parse_target(text: str) -> Target:
-    """Read one target; raises UsageError that says what is wrong with it."""
-    scheme, colon, rest = text.partition(":")
-    if colon and scheme in LATER_FORMS:
-        raise UsageError(
-            f"{text!r}: {scheme}: nodes are not supported yet by this version",
-            fix="name the node as [user@]host[:port], netns:PID or local",
-        )
-    if text == "local":
-        return Target("local")
-    if colon and scheme == "netns":
-        return _parse_netns(text, rest)
-    return _parse_ssh(text)
-
-
-def _parse_netns(text: str, rest: str) -> Target:
-    if re.fullmatch(r"[1-9][0-9]{0,9}", rest, re.ASCII):
-        return Target("netns", pid=int(rest))
-    if rest.startswith("/") and "," not in rest and not _CONTROL.search(rest):
-        return Target("netns", path=rest)
-    raise UsageError(f"{text!r}: after netns: comes a process id or the absolute path of a namespace file")
-
-
-def _parse_ssh(text: str) -> Target:
-    match = _SSH.fullmatch(text)
-    if match is None:
-        raise UsageError(f"can't read the node {text!r}{_hint(text)}", fix=GRAMMAR)
-    port = int(match["port"]) if match["port"] else 0
-    if match["port"] and not 1 <= port <= 65535:
-        raise UsageError(f"{text!r}: port {match['port']} is not between 1 and 65535")
-    if match["v6"]:
-        _check_v6(text, match["v6"])
-    return Target("ssh", host=match["host"] or match["v6"], user=match["user"] or "", port=port)
-
-
-def _check_v6(text: str, address: str) -> None:
-    from ipaddress import AddressValueError, IPv6Address
-
-    try:
-        IPv6Address(address)
-    except AddressValueError as error:
-        raise UsageError(f"{text!r}: not an IPv6 address: {error}") from error
-
-
-def _hint(text: str) -> str:
-    if not text:
-        return ": it is empty"
-    if text.startswith("-"):
-        return ": a node can't start with '-'"
-    if "[" not in text and text.count(":") > 1:
-        return ": an IPv6 address goes in brackets, as in [fe80::1%eth0]:22"
-    return ""
 
 
 def parse_node(item: str, *, ssh_config: str = "") -> NodeSpec:
@@ -192,7 +124,9 @@ def default_name(target: str) -> str:
     where = parse_target(target)
     if where.kind == "local":
         return "local"
-    base = where.host or f"netns-{where.pid or PurePosixPath(where.path).name}"
+    inner = where.pod or where.container
+    outer = where.host or (inner or f"netns-{where.pid or PurePosixPath(where.path).name}")
+    base = f"{outer}-{inner}" if where.host and inner else outer
     base = f"ip6{base}" if base.startswith(":") else base  # ::1 becomes ip6--1: a bare 1 tells nobody what it is
     name = re.sub(r"[^A-Za-z0-9._-]", "-", base).lstrip(".-")
     if not name or len(name) > NAME_LIMIT:

@@ -18,6 +18,7 @@ from fabricdoc.cli.options import (
     Presets,
     Python,
     RunArgument,
+    Slurm,
     Store,
     open_store,
     resolve_nodes,
@@ -58,6 +59,7 @@ def register(app: typer.Typer) -> None:
 def bench(
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
+    slurm: Slurm = False,
     ports: Ports = [],  # noqa: B006
     candidates: Candidates = [],  # noqa: B006
     current: Current = None,
@@ -81,7 +83,7 @@ def bench(
     from fabricdoc import workflow
 
     request = workflow.Request(
-        specs=resolve_nodes(nodes, ports, python, hostfile),
+        specs=resolve_nodes(nodes, ports, python, hostfile, slurm=slurm),
         backend=workflow.read_backend(backend),
         candidates=split(candidates),
         current=current,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
 def scan(
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
+    slurm: Slurm = False,
     ports: Ports = [],  # noqa: B006
     python: Python = "",
     watch: Watch = "",
@@ -62,16 +63,19 @@ def scan(
         raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
     if anonymize and save is None:
         raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
-    if files and (nodes or hostfile or ports or python or watch):
+    if files and (nodes or hostfile or slurm or ports or python or watch):
         raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --python, --watch out")
     if files:
         return _replay([*files, *more], as_json, save, anonymize)
-    return _look(resolve_nodes(nodes, ports, python, hostfile), as_json, "all", save, anonymize, _seconds(watch))
+    return _look(
+        resolve_nodes(nodes, ports, python, hostfile, slurm=slurm), as_json, "all", save, anonymize, _seconds(watch)
+    )
 
 
 def cables(
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
+    slurm: Slurm = False,
     ports: Ports = [],  # noqa: B006
     python: Python = "",
     as_json: Json = False,
@@ -79,7 +83,7 @@ def cables(
     """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports."""
     from fabricdoc.errors import UsageError
 
-    specs = resolve_nodes(nodes, ports, python, hostfile)
+    specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
     if len(specs) < 2:
         raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
     return _look(specs, as_json, "links")

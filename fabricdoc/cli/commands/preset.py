@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Store, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Slurm, Store, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 What = Annotated[
@@ -54,6 +54,7 @@ def gate(
     preset: PresetOption = None,
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
+    slurm: Slurm = False,
     python: Python = "",
     store: Store = None,
     as_json: Json = False,
@@ -64,7 +65,7 @@ def gate(
 
     out = screen(as_json=as_json)
     wanted = find_preset(preset, store, out.progress)
-    specs = resolve_nodes(nodes, (), python, hostfile) if nodes or hostfile else ()
+    specs = resolve_nodes(nodes, (), python, hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
     answer = check_gate(wanted, specs, out.progress, python)
     out.document(answer)
     return gate_status(answer)

@@ -178,7 +178,7 @@ def select_none() -> None:
     select.select([], [], [], 0.02)
 
 
-def test_only_ssh_nodes_have_something_to_end_elsewhere(start: Start) -> None:
+def test_only_nodes_behind_a_client_have_something_to_end_elsewhere(start: Start) -> None:
     channel = start()
     channel.send({"do": "echo", "value": 1})
     next_message(channel)

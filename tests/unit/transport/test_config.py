@@ -92,7 +92,7 @@ def test_a_whole_file_is_read(file: Path) -> None:
         ("[[node]]\nrole = 'head'\n", 1, "needs a name or a target"),
         ("[[node]]\nname = 'a b'\ntarget = 'h'\n", 2, "can't be a node's name"),
         ("[[node]]\nname = 'a'\ntarget = 'h:99999'\n", 3, "not between"),
-        ("[[node]]\nname = 'a'\ntarget = 'slurm:x'\n", 3, "not supported yet"),
+        ("[[node]]\nname = 'a'\ntarget = 'slurm:-x'\n", 3, "node of the allocation"),
         ("[[node]]\nname = 'a'\nrole = 'boss'\n", 3, "head or worker"),
     ],
 )

@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
 from fabricdoc.transport.config import Config
+from fabricdoc.transport.grammar import Target, parse_target
 from fabricdoc.transport.nodes import (
     NAME_LIMIT,
     NodeSpec,
-    Target,
     check_name,
     check_unique,
     default_name,
     parse_node,
     parse_nodes,
-    parse_target,
 )
 
 pytestmark = pytest.mark.unit
@@ -28,6 +27,7 @@ NAMES = st.builds(str.__add__, st.sampled_from(FIRST), st.text(FIRST + ".-", max
 HOSTS = NAMES.filter(lambda host: host != "local")
 USERS = st.builds(str.__add__, st.sampled_from(FIRST), st.text(FIRST + ".+-", max_size=20))
 PORTS = st.integers(1, 65535)
+SCHEMES = ("slurm", "k8s", "docker", "podman", "netns")
 V6 = st.integers(0, 2**128 - 1).map(lambda number: str(IPv6Address(number)))
 
 
@@ -46,18 +46,14 @@ def ssh_targets(draw: st.DrawFn) -> tuple[str, Target]:
 @given(ssh_targets())
 def test_every_ssh_target_is_read_as_written(case: tuple[str, Target]) -> None:
     text, wanted = case
-    if text.partition(":")[0] in ("slurm", "k8s", "docker", "netns"):
+    if text.partition(":")[0] in SCHEMES:
         return
     assert parse_target(text) == wanted
 
 
 @given(NAMES, ssh_targets())
 def test_a_name_in_front_keeps_the_target(name: str, case: tuple[str, Target]) -> None:
-    node = (
-        parse_node(f"{name}={case[0]}")
-        if case[0].partition(":")[0] not in ("slurm", "k8s", "docker", "netns")
-        else None
-    )
+    node = parse_node(f"{name}={case[0]}") if case[0].partition(":")[0] not in SCHEMES else None
     assert node is None or (node.name, node.where) == (name, case[1])
 
 
@@ -95,6 +91,13 @@ def test_comma_lists_and_repeated_options_mean_the_same(pairs: list[tuple[str, s
         ("b=root@[::1]", "b", Target("ssh", "::1", "root")),
         ("10.0.0.1", "10.0.0.1", Target("ssh", "10.0.0.1")),
         ("localhost", "localhost", Target("ssh", "localhost")),
+        ("slurm:node01", "node01", Target("slurm", "node01")),
+        ("k8s:vllm-0", "vllm-0", Target("k8s", pod="vllm-0")),
+        ("k8s:ml/vllm.a:main", "vllm.a", Target("k8s", namespace="ml", pod="vllm.a", container="main")),
+        ("docker:vllm_1", "vllm_1", Target("docker", container="vllm_1")),
+        ("docker:local/vllm", "vllm", Target("docker", container="vllm")),
+        ("podman:me@h:22/vllm", "h-vllm", Target("podman", "h", "me", 22, container="vllm")),
+        ("docker:[::1]/c", "ip6--1-c", Target("docker", "::1", container="c")),
         ("docker=docker-host", "docker", Target("ssh", "docker-host")),
     ],
 )
@@ -136,9 +139,23 @@ def test_the_forms_of_a_node(text: str, name: str, target: Target) -> None:
         ("netns:-1", "process id"),
         ("netns:relative", "process id"),
         ("netns:/a\nb", "process id"),
-        ("slurm:job", "not supported yet by this version"),
-        ("k8s:pod/a", "not supported yet by this version"),
-        ("a=docker:c1", "not supported yet by this version"),
+        ("slurm:", "name of a node of the allocation"),
+        ("slurm:-N2", "name of a node of the allocation"),
+        ("slurm:a b", "name of a node of the allocation"),
+        ("k8s:", "NAMESPACE/"),
+        ("k8s:-pod", "NAMESPACE/"),
+        ("k8s:Pod", "NAMESPACE/"),
+        ("k8s:a/b/c", "NAMESPACE/"),
+        ("k8s:pod:", "NAMESPACE/"),
+        ("k8s:pod:-c", "NAMESPACE/"),
+        ("k8s:" + "p" * 254, "NAMESPACE/"),
+        ("docker:", "NODE/"),
+        ("docker:/c", "NODE/"),
+        ("docker:--privileged", "NODE/"),
+        ("podman:h/", "NODE/"),
+        ("docker:-h/c", "can't start with '-'"),
+        ("docker:netns:7/c", "NODE/"),
+        ("docker:" + "c" * 64, "no usable name"),
     ],
 )
 def test_what_is_no_node_is_refused_with_the_reason(text: str, words: str) -> None:
@@ -179,6 +196,10 @@ def test_an_empty_part_of_a_list_is_refused() -> None:
         ({"user": "-l"}, "user's name"),
         ({"user": "you", "target": "me@h"}, "contradicts"),
         ({"user": "you", "target": "local"}, "only for nodes reached by ssh"),
+        ({"user": "you", "target": "slurm:a"}, "only for nodes reached by ssh"),
+        ({"user": "you", "target": "docker:a"}, "only for nodes reached by ssh"),
+        ({"image": "i", "target": "docker:a"}, "container already"),
+        ({"container": "c", "target": "k8s:a"}, "container already"),
         ({"python": "-c"}, "starts with '-'"),
         ({"python": ""}, "python is empty"),
         ({"python": "py\n"}, "control character"),
@@ -197,6 +218,7 @@ def test_a_record_can_not_be_made_invalid(fields: dict[str, object], words: str)
 
 def test_the_user_of_the_record_counts_when_the_target_has_none() -> None:
     assert NodeSpec("n", "h:22", user="you").where == Target("ssh", "h", "you", 22)
+    assert NodeSpec("n", "docker:h/c", user="you").where == Target("docker", "h", "you", container="c")
     assert NodeSpec("n", "you@h", user="you").where == Target("ssh", "h", "you")
 
 

@@ -1,0 +1,184 @@
+"""What srun, kubectl, docker and podman say when nothing of ours started: from their words to an id and a fix.
+
+Pure text work, like `failures`, which asks here first. The ids: slurm-unreachable, slurm-job, slurm-node, slurm-busy,
+slurm-refused, pod-missing, pod-not-running, k8s-context, k8s-unreachable, k8s-forbidden, container-missing,
+container-not-running, runtime-unreachable, runtime-forbidden, image-missing, gpu-runtime-missing, python-missing,
+and CLIENT-missing. The wording is that of Slurm 21.08 to 24.11, kubectl 1.20 to 1.34, Docker 20.10 to 29 and
+Podman 3.4 to 5; none of them is translated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fabricdoc.transport.nodes import NodeSpec
+
+
+class Refusal(NamedTuple):
+    """A pattern of a client's stderr and what it means; `fix` takes the words of `_words`."""
+
+    pattern: str
+    id: str
+    message: str
+    fix: str
+
+
+_NO_PYTHON = Refusal(
+    r"executable file .* ?not found|execve\(\): .*No such file|exec: .*(no such file|permission denied)",
+    "python-missing",
+    "{python} can't be run there",
+    "it needs a python3 (3.10 or later) inside; another one: python = '/path/to/python3' in fabric.toml",
+)
+_SLURM = (
+    _NO_PYTHON,
+    Refusal(
+        r"Unable to contact slurm controller|Connection (refused|timed out)|Communication connection failure",
+        "slurm-unreachable",
+        "Slurm's controller does not answer",
+        "check: scontrol ping",
+    ),
+    Refusal(
+        r"Invalid job id|Job/step already complet|[Jj]ob has expired|Job \d+ (is )?expired|Expired or invalid job",
+        "slurm-job",
+        "the Slurm job is over",
+        "see: squeue --me; then a new one: salloc -N2",
+    ),
+    Refusal(
+        r"nodes are busy|Unable to create step.*temporarily|Immediate execution impossible|[Rr]esources.* unavailable",
+        "slurm-busy",
+        "Slurm has no room for one more step there",
+        "see: squeue --me --steps; the job's own step may hold the node: start it with srun --overlap",
+    ),
+    Refusal(
+        r"Invalid node name|[Nn]ode.* not (available|in|part)|node configuration is not available|node.*down|DOWN",
+        "slurm-node",
+        "Slurm does not place a step on it",
+        "see: sinfo -N -l -n {host}",
+    ),
+    Refusal(
+        r"srun: (fatal|error): (Unable to|Task launch|Invalid|Job|unrecognized|.*[Dd]enied)|srun: unrecognized",
+        "slurm-refused",
+        "srun refused the step",
+        "try: srun --overlap -N1 -n1 --nodelist={host} true",
+    ),
+)
+_KUBERNETES = (
+    _NO_PYTHON,
+    Refusal(
+        r"current-context|no configuration has been provided|context .* does not exist|localhost:8080"
+        r"|error loading config",
+        "k8s-context",
+        "kubectl knows no cluster to ask",
+        "see: kubectl config get-contexts; choose one: kubectl config use-context NAME, or set KUBECONFIG",
+    ),
+    Refusal(
+        r'pods? "?[^ ]*"? not found|namespaces? "?[^ ]*"? not found',
+        "pod-missing",
+        "there is no such pod",
+        "see: kubectl get pods{namespace}",
+    ),
+    Refusal(
+        r"container .*(is not valid|not found)",
+        "container-missing",
+        "the pod has no such running container",
+        "see: kubectl get pod {pod}{namespace} -o jsonpath={{.spec.containers[*].name}}",
+    ),
+    Refusal(
+        r"completed pod|does not have a host|timed out waiting|not running|is not assigned|pod.*(Pending|Failed)",
+        "pod-not-running",
+        "the pod does not run",
+        "see: kubectl describe pod {pod}{namespace}",
+    ),
+    Refusal(
+        r"[Ff]orbidden|Unauthorized|must be logged in|x509|certificate",
+        "k8s-forbidden",
+        "the cluster does not let this user in",
+        "check: kubectl auth can-i create pods/exec{namespace}",
+    ),
+    Refusal(
+        r"Unable to connect to the server|dial tcp|connection refused|i/o timeout|TLS handshake|error dialing backend"
+        r"|no such host|context deadline exceeded|server .* was refused",
+        "k8s-unreachable",
+        "the cluster does not answer",
+        "check: kubectl get nodes",
+    ),
+)
+_CONTAINERS = (
+    Refusal(
+        r"[Nn]o such container|no container with name or ID",
+        "container-missing",
+        "there is no such container",
+        "see which run there: {runtime} ps",
+    ),
+    Refusal(
+        r"is not running|is paused|is restarting|container state improper|only .*on running containers",
+        "container-not-running",
+        "the container does not run",
+        "see: {runtime} ps -a; then start it",
+    ),
+    Refusal(
+        r"[Nn]o such image|Unable to find image|image not known|manifest unknown",
+        "image-missing",
+        "the image is not there, and none is pulled",
+        "on that node: {runtime} pull {image}",
+    ),
+    Refusal(
+        r"could not select device driver|unresolvable CDI devices|nvidia-container-cli",
+        "gpu-runtime-missing",
+        "its container runtime gives no GPU",
+        "install nvidia-container-toolkit on it and configure it: nvidia-ctk runtime configure",
+    ),
+    Refusal(
+        r"permission denied while trying to connect|[Gg]ot permission denied|dial unix .*permission denied",
+        "runtime-forbidden",
+        "this user may not use its container runtime",
+        "on that node: sudo usermod -aG docker USER, then log in anew",
+    ),
+    Refusal(
+        r"Cannot connect to the Docker daemon|[Ff]ailed to connect to the docker API|unable to connect to Podman"
+        r"|Is the docker daemon running",
+        "runtime-unreachable",
+        "its container runtime does not answer",
+        "on that node: systemctl status docker",
+    ),
+    _NO_PYTHON,
+)
+_BY_KIND = {"slurm": _SLURM, "k8s": _KUBERNETES, "docker": _CONTAINERS, "podman": _CONTAINERS}
+CLIENTS = {"slurm": "srun", "k8s": "kubectl", "docker": "docker", "podman": "podman"}
+_INSTALL = {
+    "srun": "install Slurm's client commands, or reach the nodes by ssh: --nodes a,b",
+    "kubectl": "install kubectl, or reach the pod's node by ssh",
+    "docker": "install docker there, or name the runtime that holds it: podman:",
+    "podman": "install podman there, or name the runtime that holds it: docker:",
+}
+
+
+def refusal(node: NodeSpec, kind: str, stderr: str) -> tuple[Refusal, str] | None:
+    """What a client's stderr means, with its words filled in, and the line that told it; None for other words."""
+    client = CLIENTS.get(kind, "")
+    rows = (*((missing(client),) if client else ()), *_BY_KIND.get(kind, ()))
+    for row in rows:
+        if re.search(row.pattern, stderr):
+            line = next((line for line in stderr.splitlines() if re.search(row.pattern, line)), stderr)
+            words = _words(node, client)
+            return row._replace(message=row.message.format(**words), fix=row.fix.format(**words)), line
+    return None
+
+
+def missing(client: str) -> Refusal:
+    """The refusal of a machine that has no such client program."""
+    pattern = rf"\b{client}: ([Cc]ommand )?not found|\b{client}\W{{1,3}} ?No such file|Unknown command: {client}\b"
+    return Refusal(pattern, f"{client}-missing", f"there is no {client}", _INSTALL[client])
+
+
+def _words(node: NodeSpec, client: str) -> dict[str, str]:
+    where = node.where
+    return {
+        "python": node.python,
+        "host": where.host,
+        "pod": where.pod,
+        "namespace": f" -n {where.namespace}" if where.namespace else "",
+        "runtime": client,
+        "image": node.image,
+    }

@@ -1,0 +1,177 @@
+"""What each client says becomes an id and a fix; the words are the clients' own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.errors import ExitStatus, NodeError
+from fabricdoc.transport.failures import Ending, why_ended
+from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.refusals import CLIENTS, missing, refusal
+
+pytestmark = pytest.mark.unit
+
+NODES = {
+    "slurm": NodeSpec("n", "slurm:node01"),
+    "k8s": NodeSpec("n", "k8s:ml/vllm-0:main"),
+    "docker": NodeSpec("n", "docker:vllm"),
+    "podman": NodeSpec("n", "podman:vllm"),
+}
+
+
+def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> NodeError:
+    return why_ended(NODES[kind], Ending(kind, "scan", status, started, stderr))
+
+
+@pytest.mark.parametrize(
+    ("kind", "stderr", "id_"),
+    [
+        ("slurm", "srun: error: Unable to create step for job 7: Requested nodes are busy", "slurm-busy"),
+        (
+            "slurm",
+            "srun: error: Unable to create step for job 7: Job/step already completing or completed",
+            "slurm-job",
+        ),
+        ("slurm", "srun: error: Unable to confirm allocation for job 7: Invalid job id specified", "slurm-job"),
+        ("slurm", "srun: error: Unable to create step for job 7: Invalid node name specified", "slurm-node"),
+        (
+            "slurm",
+            "srun: error: Unable to allocate resources: Required node not available (down, drained or reserved)",
+            "slurm-node",
+        ),
+        (
+            "slurm",
+            "srun: error: Unable to create step for job 7: Requested node configuration is not available",
+            "slurm-node",
+        ),
+        (
+            "slurm",
+            "srun: error: Unable to allocate resources: Unable to contact slurm controller (connect failure)",
+            "slurm-unreachable",
+        ),
+        ("slurm", "srun: unrecognized option '--overlap'", "slurm-refused"),
+        ("slurm", "srun: error: Unable to create step for job 7: Access/permission denied", "slurm-refused"),
+        (
+            "slurm",
+            "slurmstepd: error: execve(): python3: No such file or directory\n"
+            "srun: error: node01: task 0: Exited with exit code 2",
+            "python-missing",
+        ),
+        ("k8s", 'Error from server (NotFound): pods "vllm-0" not found', "pod-missing"),
+        ("k8s", 'Error from server (NotFound): namespaces "ml" not found', "pod-missing"),
+        ("k8s", "Error from server (BadRequest): container main is not valid for pod vllm-0", "container-missing"),
+        ("k8s", 'error: unable to upgrade connection: container not found ("main")', "container-missing"),
+        ("k8s", "error: cannot exec into a container in a completed pod; current phase is Failed", "pod-not-running"),
+        ("k8s", "Error from server (BadRequest): pod vllm-0 does not have a host assigned", "pod-not-running"),
+        ("k8s", "error: timed out waiting for the condition", "pod-not-running"),
+        (
+            "k8s",
+            "The connection to the server localhost:8080 was refused - did you specify the right host or port?",
+            "k8s-context",
+        ),
+        ("k8s", "error: current-context is not set", "k8s-context"),
+        ("k8s", 'error: context "x" does not exist', "k8s-context"),
+        ("k8s", "error: no configuration has been provided, try setting KUBERNETES_MASTER", "k8s-context"),
+        (
+            "k8s",
+            'Error from server (Forbidden): pods "vllm-0" is forbidden: User "me" cannot create resource "pods/exec"',
+            "k8s-forbidden",
+        ),
+        ("k8s", "error: You must be logged in to the server (Unauthorized)", "k8s-forbidden"),
+        ("k8s", "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout", "k8s-unreachable"),
+        (
+            "k8s",
+            "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?",
+            "k8s-unreachable",
+        ),
+        (
+            "k8s",
+            "error: Internal error occurred: error executing command in container: failed to exec in container: "
+            'OCI runtime exec failed: exec: "python3": executable file not found in $PATH: unknown',
+            "python-missing",
+        ),
+        ("docker", "Error response from daemon: No such container: vllm", "container-missing"),
+        ("docker", "Error response from daemon: container 0a1b is not running", "container-not-running"),
+        ("docker", "Error response from daemon: Container 0a1b is paused, unpause it first", "container-not-running"),
+        (
+            "docker",
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+            "runtime-unreachable",
+        ),
+        (
+            "docker",
+            "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock",
+            "runtime-forbidden",
+        ),
+        (
+            "docker",
+            'OCI runtime exec failed: exec failed: unable to start container process: exec: "python3": executable '
+            "file not found in $PATH: unknown",
+            "python-missing",
+        ),
+        ("podman", 'Error: no container with name or ID "vllm" found: no such container', "container-missing"),
+        (
+            "podman",
+            "Error: can only create exec sessions on running containers: container state improper",
+            "container-not-running",
+        ),
+        ("podman", "Error: crun: executable file `python3` not found in $PATH: No such file", "python-missing"),
+        ("podman", "sh: 1: podman: not found", "podman-missing"),
+        ("docker", "env: 'docker': No such file or directory", "docker-missing"),
+        ("docker", "something new", "start-failed"),
+        ("k8s", "something new", "start-failed"),
+        ("slurm", "", "start-failed"),
+    ],
+)
+def test_what_a_client_says_becomes_an_id_and_a_fix(kind: str, stderr: str, id_: str) -> None:
+    error = ended(kind, stderr)
+    assert error.id == id_
+    assert error.status == ExitStatus.FAILED
+    assert error.message.startswith("n: ")
+    assert error.fix
+    assert "{" not in error.fix.replace("{.spec.containers[*].name}", "")
+
+
+def test_the_fix_names_what_was_asked_for() -> None:
+    assert ended("k8s", 'pods "vllm-0" not found').fix == "see: kubectl get pods -n ml"
+    assert "kubectl get pod vllm-0 -n ml -o" in ended("k8s", 'container not found ("main")').fix
+    assert "sinfo -N -l -n node01" in ended("slurm", "Invalid node name specified").fix
+    assert ended("podman", "no such container").fix.endswith("podman ps")
+
+
+def test_the_line_that_tells_is_quoted_among_others() -> None:
+    stderr = "srun: job 7 queued\nsrun: error: Unable to create step: Requested nodes are busy\nsrun: Terminating"
+    assert "(srun: error: Unable to create step: Requested nodes are busy)" in ended("slurm", stderr).message
+
+
+def test_a_clients_words_do_not_hide_that_the_probe_ran() -> None:
+    assert ended("docker", "No such container", 1, started=True).id == "probe-failed"
+    killed = ended("docker", "", 137, started=True)
+    assert (killed.id, "memory" in killed.fix) == ("node-lost", True)
+    assert ended("slurm", "", 137, started=True).id == "probe-failed"
+
+
+def test_a_python_too_old_is_told_through_every_client() -> None:
+    assert {ended(kind, "python 3.8", 97).id for kind in CLIENTS} == {"python-too-old"}
+
+
+def test_every_client_has_words_for_its_absence() -> None:
+    for client in CLIENTS.values():
+        assert missing(client).fix
+        assert missing(client).id == f"{client}-missing"
+
+
+@given(st.sampled_from(sorted(CLIENTS)), st.text(), st.integers(-64, 255), st.booleans())
+def test_whatever_a_client_prints_the_message_is_one_bounded_printable_line(
+    kind: str, stderr: str, status: int, started: bool
+) -> None:
+    error = ended(kind, stderr, status, started=started)
+    assert error.message.isprintable()
+    assert error.fix
+    assert len(error.message) < 600
+
+
+def test_other_ways_have_no_client() -> None:
+    assert refusal(NodeSpec("n", "h"), "ssh", "No such container") is None
