@@ -26,6 +26,7 @@ WITH_HCAS = (
     "gid_pins",
     "gpus",
     "kernel_log",
+    "memory",
 )
 """About one node, and only about one that has HCAs."""
 ALWAYS = (
@@ -38,7 +39,6 @@ ALWAYS = (
     "persistence",
     "pcie",
     "gpudirect",
-    "memory",
     "hotplug",
     "system",
     "libraries",

@@ -108,12 +108,12 @@ def _silent(links: Sequence[Link], heard: Heard, nodes: Sequence[Node]) -> tuple
 
 
 def down_ports(nodes: Sequence[Node]) -> set[PortKey]:
-    """Ports known to be down: without carrier, or set down (then some drivers refuse to tell the carrier)."""
+    """Ports known to be down: without carrier, or set down (some drivers then refuse to tell the carrier, or lie)."""
     return {
         (node.name, netdev.name)
         for node in nodes
         for netdev in (() if isinstance(node.netdevs, Unknown) else node.netdevs)
-        if netdev.carrier is False or (isinstance(netdev.carrier, Unknown) and netdev.operstate == "down")
+        if netdev.carrier is False or netdev.operstate == "down"
     }
 
 

@@ -40,7 +40,7 @@ def read_report(name: str, target: str, raw: Any) -> Node:
         raise _refusal(name, _first(error)) from error
     except (ValueError, RecursionError) as error:
         raise _refusal(name, str(error)[:SHOWN]) from error
-    # every part is a checked model already: to build the checks of a whole node once more would take longer than the rest
+    # every part is a checked model already, and building the validator of a whole node once more takes long
     return Node.model_construct(name=name, target=target, **dict(report), **what_follows(report))
 
 

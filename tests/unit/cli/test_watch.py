@@ -6,17 +6,22 @@ import json
 
 import pytest
 
+from fabricdoc import fabric
 from fabricdoc.cli import main
+from fabricdoc.fabric import asking
 
 pytestmark = pytest.mark.unit
 
 
-def test_counters_are_read_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_probe_is_asked_to_watch_for_that_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    begin = asking.begin_scan
+    monkeypatch.setattr(fabric, "begin_scan", lambda specs, **more: asked.append(more) or begin(specs, **more))
     assert main(["scan", "--watch", "0.3s", "--json"]) in (0, 1)
-    said = capsys.readouterr()
-    (node,) = json.loads(said.out)["nodes"]
-    assert 0.3 <= node["watched_s"] < 5
-    assert "watching their counters for 0.3 s" in said.err
+    assert asked == [{"watch_s": 0.3}]
+    assert "watching their counters for 0.3 s" in capsys.readouterr().err
 
 
 def test_without_it_they_are_read_once(capsys: pytest.CaptureFixture[str]) -> None:

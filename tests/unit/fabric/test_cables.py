@@ -64,6 +64,8 @@ def test_a_port_that_is_down_is_said_to_be_down_with_the_command() -> None:
 def test_a_carrier_that_is_not_told_of_a_port_set_down_is_down() -> None:
     refused = netdev("p0").model_copy(update={"carrier": Unknown(unknown="Invalid argument"), "operstate": "down"})
     assert cables.down_ports([node("alpha", netdevs=[refused, netdev("p1")])]) == {A0}
+    lying = netdev("p0").model_copy(update={"carrier": True, "operstate": "down"})
+    assert cables.down_ports([node("alpha", netdevs=[lying, netdev("p1")])]) == {A0}, "virtio says so"
 
 
 def test_one_of_two_nodes_that_failed_is_not_called_unnamed() -> None:
