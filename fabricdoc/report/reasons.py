@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+NAMED = 6
+"""Facts of one reason that are named; a dump that lacks fifty says so in one line."""
+
+
 class Reasons:
     """Collects why facts shown as `?` are unknown, so that each reason is told once."""
 
@@ -24,11 +28,16 @@ class Reasons:
             self._told.setdefault(fact.unknown, []).append(what)
 
     def lines(self) -> list[RenderableType]:
-        """One dim line per reason: the facts it hides."""
+        """One dim line per reason: the facts it hides, the first few by name."""
         return [
-            indent(line((f"{UNKNOWN} {', '.join(dict.fromkeys(whats))}: {why}", DIM)))
+            indent(line((f"{UNKNOWN} {_few(list(dict.fromkeys(whats)))}: {why}", DIM)))
             for why, whats in self._told.items()
         ]
+
+
+def _few(whats: list[str]) -> str:
+    more = len(whats) - NAMED
+    return ", ".join(whats) if more < 2 else f"{', '.join(whats[:NAMED])} and {more} more"
 
 
 def state_style(good: bool, state: str) -> str:
