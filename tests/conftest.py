@@ -1,8 +1,14 @@
-"""Settings of every test: property tests have no clock of their own, since a busy machine is no failure."""
+"""Settings of every test: property tests have no clock of their own, since a busy machine is no failure.
+
+They try 50 examples; HYPOTHESIS_PROFILE=thorough makes it 500.
+"""
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+settings.register_profile("unhurried", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))

@@ -105,9 +105,13 @@ def ensure(layer: str) -> Path:
 
 
 def execute(python: Path, arguments: Sequence[str]) -> None:
-    """Become `python ARGUMENTS` with the tree importable; root leaves no cache file in another user's tree."""
+    """Become `python ARGUMENTS` with the tree importable; root leaves no cache file in another user's tree.
+
+    Bytecode is written whatever the caller's shell says: the tests start hundreds of processes from this tree.
+    """
     variables = dict(os.environ, PYTHONPATH=str(TREE))
-    variables.pop("PYTHONHOME", None)
+    for name in ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE"):
+        variables.pop(name, None)
     if is_foreign(TREE):
         caches = cache_home()
         for name in ("PYTHONPYCACHEPREFIX", "MYPY_CACHE_DIR", "RUFF_CACHE_DIR", "HYPOTHESIS_STORAGE_DIRECTORY"):

@@ -187,12 +187,13 @@ def test_a_foreign_tree_gets_no_cache_files(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(os, "execve", execve)
     monkeypatch.setattr(env, "is_foreign", lambda path: True)
     monkeypatch.setenv("PYTHONHOME", "/wrong")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     env.execute(Path("/e/bin/python"), ["-m", "fabricdoc"])
     variables = started["variables"]
     assert isinstance(variables, dict)
     assert started["arguments"] == ["/e/bin/python", "-m", "fabricdoc"]
     assert variables["PYTHONPATH"] == str(TREE)
-    assert "PYTHONHOME" not in variables
+    assert not {"PYTHONHOME", "PYTHONDONTWRITEBYTECODE"} & set(variables)
     assert {"PYTHONPYCACHEPREFIX", "MYPY_CACHE_DIR", "RUFF_CACHE_DIR"} <= set(variables)
 
 
