@@ -22,7 +22,7 @@ from fabricdoc.transport.failures import Ending, cant_start, garbage, why_ended
 from fabricdoc.transport.framing import Frames, Tail, write_message
 from fabricdoc.transport.loader import ender_argv, loader_argv
 from fabricdoc.transport.nodes import NodeSpec
-from fabricdoc.transport.targets import Command, command_for
+from fabricdoc.transport.targets import Command, command_for, ender_for
 
 CHUNK = 256 * 1024
 PIPE_BYTES = 1 << 20
@@ -138,7 +138,7 @@ class Channel:
             argv = loader_argv(python, module, size, nonce)
             return (*self._inside, *argv[1:]) if self._inside else argv
 
-        command = command_for(self.node, program, module=module)
+        command = command_for(self.node, program, module=module, label=nonce)
         self.begun_at = time.monotonic()
         try:
             self._process = Process(command)
@@ -224,11 +224,20 @@ class Channel:
             self._process.kill()
 
     def ender(self) -> Command | None:
-        """The command that ends our program on a node behind a client: killing that only closes the program's stdin."""
-        if self.remote is None or self._process is None or self._process.kind in ("local", "netns") or self._inside:
+        """The command that ends our program on a node behind a client: killing that only closes the program's stdin.
+
+        None where there is none. A container of ours is ended whether or not its python was ever heard.
+        """
+        kind = self._process.kind if self._process else "local"
+        if kind in ("local", "netns") or self._inside or (self.remote is None and kind != "box"):
             return None
-        pid, start = self.remote
-        return command_for(self.node, lambda python: ender_argv(python, pid, start, self._nonce))
+        pid, start = self.remote or (0, 0)
+        return ender_for(
+            self.node,
+            lambda python: ender_argv(python, pid, start, self._nonce),
+            module=self.module,
+            label=self._nonce,
+        )
 
     def _flush(self) -> None:
         process = self._process
@@ -272,5 +281,5 @@ class Channel:
 
     def _note_start(self, message: dict[str, Any]) -> None:
         pid, start = message.get("pid"), message.get("start")
-        if isinstance(pid, int) and isinstance(start, int) and pid > 1:
+        if isinstance(pid, int) and isinstance(start, int) and pid > 0:
             self.remote = (pid, start)

@@ -1,4 +1,4 @@
-"""The short programs that a node's python gets on its command line: the loader of the probes, and the ender.
+"""The short programs that a node's python gets on its command line: the loader of the probes, the ender, and `box`.
 
 The loader reads the zip from fd 0 into memory and runs one probe from it. The ender ends a probe that no longer
 listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so that no login shell has anything to
@@ -8,6 +8,9 @@ quote, and both must be readable by any Python 3: they say so themselves when it
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 TOO_OLD = 97
 CUT_OFF = 98
@@ -56,6 +59,16 @@ def loader_argv(python: str, module: str, size: int, nonce: str) -> list[str]:
     """
     flags = [] if module == "agent" else ["-I"]
     return [python, *flags, "-c", inline(LOADER), str(size), module, nonce]
+
+
+def box_argv(python: str, words: Sequence[str]) -> list[str]:
+    """The argv by which a node's python runs `box` with these words."""
+    return [python, "-I", "-c", _box(), *words]
+
+
+@cache
+def _box() -> str:
+    return inline(Path(__file__).with_name("box.py").read_text("utf-8"))
 
 
 def ender_argv(python: str, pid: int, start: int, nonce: str) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 
 
 class Refusal(NamedTuple):
@@ -144,8 +144,20 @@ _CONTAINERS = (
     ),
     _NO_PYTHON,
 )
-_BY_KIND = {"slurm": _SLURM, "k8s": _KUBERNETES, "docker": _CONTAINERS, "podman": _CONTAINERS}
-CLIENTS = {"slurm": "srun", "k8s": "kubectl", "docker": "docker", "podman": "podman"}
+_BOX = Refusal(
+    r"neither docker nor podman is there",
+    "docker-missing",
+    "there is neither docker nor podman",
+    "install the runtime that serves there, or leave image and container out and name a python that has torch",
+)
+_BY_KIND = {
+    "box": (_BOX, *_CONTAINERS, *_SLURM),
+    "slurm": _SLURM,
+    "k8s": _KUBERNETES,
+    "docker": _CONTAINERS,
+    "podman": _CONTAINERS,
+}
+CLIENTS = {"box": "docker", "slurm": "srun", "k8s": "kubectl", "docker": "docker", "podman": "podman"}
 _INSTALL = {
     "srun": "install Slurm's client commands, or reach the nodes by ssh: --nodes a,b",
     "kubectl": "install kubectl, or reach the pod's node by ssh",
@@ -175,7 +187,7 @@ def missing(client: str) -> Refusal:
 def _words(node: NodeSpec, client: str) -> dict[str, str]:
     where = node.where
     return {
-        "python": node.python,
+        "python": DEFAULT_PYTHON if node.container or node.image else node.python,
         "host": where.host,
         "pod": where.pod,
         "namespace": f" -n {where.namespace}" if where.namespace else "",

@@ -11,12 +11,12 @@ import pwd
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fabricdoc.errors import UsageError
 from fabricdoc.transport.containers import exec_argv
 from fabricdoc.transport.kubernetes import kubectl_argv
+from fabricdoc.transport.loader import box_argv
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.ssh import ssh_argv
 
@@ -25,7 +25,10 @@ ENTER = str(Path(__file__).with_name("enter.py"))
 
 @dataclass(frozen=True)
 class Command:
-    """What to start on this machine for a node: `kind` is how it is reached, `over_ssh` whether by an ssh client."""
+    """What to start on this machine for a node: `kind` is how it is reached, `over_ssh` whether by an ssh client.
+
+    The kind `box` is an agent in a container of the node, however the node itself is reached.
+    """
 
     kind: str
     argv: tuple[str, ...]
@@ -61,22 +64,38 @@ def python_of(node: NodeSpec) -> str:
     return sys.executable if ours else node.python
 
 
-def command_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module: str = "") -> Command:
-    """The command that runs `program(python)` (an argv for the node's python) on `node`.
+def command_for(
+    node: NodeSpec, program: Callable[[str], Sequence[str]], *, module: str = "", label: str = ""
+) -> Command:
+    """The command that runs `program(python)` (an argv for a python) on `node`.
 
-    Raises UsageError when the agent is asked for inside an image or a container: this version can't place it there,
-    and measuring with another torch than the server's would mislead.
+    The agent runs where the server's torch is: in the node's container, else in a new one of its image, named by
+    `label`; every other module runs on the node itself.
     """
-    if module == "agent" and (node.image or node.container):
-        raise UsageError(
-            f"node {node.name}: the bench agent in an image or a container is not supported yet by this version",
-            fix="name a python that has torch with `python = ` instead of image or container",
-        )
+    if not _is_boxed(node, module):
+        return _placed(node, program(python_of(node)))
+    verb, place = ("in", node.container) if node.container else ("of", node.image)
+    words = (verb, place, label, ",".join(sorted(node.env)), *program(DEFAULT_PYTHON)[1:])
+    return replace(_placed(node, box_argv(python_of(node), words)), kind="box")
+
+
+def ender_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module: str, label: str) -> Command:
+    """The command that ends what `command_for` with the same words started: `program` there, or the whole container."""
+    if _is_boxed(node, module) and not node.container:
+        return _placed(node, box_argv(python_of(node), ("end", node.image, label, "")))
+    return command_for(node, program, module=module, label=label)
+
+
+def _is_boxed(node: NodeSpec, module: str) -> bool:
+    return module == "agent" and bool(node.image or node.container)
+
+
+def _placed(node: NodeSpec, argv: Sequence[str]) -> Command:
     kind, over_ssh = reached_by(node), is_over_ssh(node)
-    argv = tuple(_PLACES[kind](node, tuple(program(python_of(node)))))
+    words = tuple(_PLACES[kind](node, tuple(argv)))
     if over_ssh:
-        return Command(kind, tuple(ssh_argv(node, argv)), dict(os.environ), over_ssh=True)
-    return Command(kind, argv, {**os.environ, **node.env})
+        return Command(kind, tuple(ssh_argv(node, words)), dict(os.environ), over_ssh=True)
+    return Command(kind, words, {**os.environ, **node.env})
 
 
 def _as_it_is(_node: NodeSpec, argv: Sequence[str]) -> Sequence[str]:

@@ -119,11 +119,13 @@ def test_names_used_twice_are_refused_before_anything_starts(payload: bytes) -> 
         ask([NodeSpec("a", "local"), NodeSpec("a", "local")], "echo", {}, deadline_s=1, payload=payload)
 
 
-def test_a_node_that_can_not_be_used_ends_what_was_started(payload: bytes) -> None:
+def test_a_node_that_can_not_be_used_ends_what_was_started(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     before = children()
-    nodes = [NodeSpec("a", "local"), NodeSpec("b", "local", image="x")]
-    with pytest.raises(UsageError, match="not supported yet"):
-        ask(nodes, "agent", {}, deadline_s=10, payload=payload)
+    for name in ("SLURM_JOB_ID", "SLURM_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    nodes = [NodeSpec("a", "local"), NodeSpec("b", "slurm:node01")]
+    with pytest.raises(UsageError, match="no Slurm allocation"):
+        ask(nodes, "echo", {}, deadline_s=10, payload=payload)
     assert children() == before
 
 

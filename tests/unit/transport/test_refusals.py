@@ -14,6 +14,7 @@ from fabricdoc.transport.refusals import CLIENTS, missing, refusal
 pytestmark = pytest.mark.unit
 
 NODES = {
+    "box": NodeSpec("n", "h", image="engine:1"),
     "slurm": NodeSpec("n", "slurm:node01"),
     "k8s": NodeSpec("n", "k8s:ml/vllm-0:main"),
     "docker": NodeSpec("n", "docker:vllm"),
@@ -120,6 +121,17 @@ def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> 
         ("podman", "Error: crun: executable file `python3` not found in $PATH: No such file", "python-missing"),
         ("podman", "sh: 1: podman: not found", "podman-missing"),
         ("docker", "env: 'docker': No such file or directory", "docker-missing"),
+        ("box", "neither docker nor podman is there", "docker-missing"),
+        ("box", "docker: Error response from daemon: No such image: engine:1", "image-missing"),
+        ("box", "Unable to find image 'engine:1' locally", "image-missing"),
+        ("box", "Error: engine:1: image not known", "image-missing"),
+        (
+            "box",
+            'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+            "gpu-runtime-missing",
+        ),
+        ("box", "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "gpu-runtime-missing"),
+        ("box", "srun: error: Unable to create step for job 7: Requested nodes are busy", "slurm-busy"),
         ("docker", "something new", "start-failed"),
         ("k8s", "something new", "start-failed"),
         ("slurm", "", "start-failed"),
@@ -138,6 +150,7 @@ def test_the_fix_names_what_was_asked_for() -> None:
     assert ended("k8s", 'pods "vllm-0" not found').fix == "see: kubectl get pods -n ml"
     assert "kubectl get pod vllm-0 -n ml -o" in ended("k8s", 'container not found ("main")').fix
     assert "sinfo -N -l -n node01" in ended("slurm", "Invalid node name specified").fix
+    assert ended("box", "No such image: engine:1").fix == "on that node: docker pull engine:1"
     assert ended("podman", "no such container").fix.endswith("podman ps")
 
 

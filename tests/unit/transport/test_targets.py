@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricdoc.errors import UsageError
 from fabricdoc.transport.nodes import NodeSpec
-from fabricdoc.transport.targets import ENTER, command_for, python_of, reached_by
+from fabricdoc.transport.targets import ENTER, command_for, ender_for, python_of, reached_by
 
 pytestmark = pytest.mark.unit
 
@@ -58,9 +57,36 @@ def test_a_host_that_is_this_machine_needs_no_ssh(monkeypatch: pytest.MonkeyPatc
     assert reached_by(NodeSpec("spark-1", "localhost")) == "ssh"
 
 
-@pytest.mark.parametrize("field", ["image", "container"])
-def test_the_agent_is_not_put_beside_the_container_it_was_asked_into(field: str) -> None:
-    node = NodeSpec("n", "host", **{field: "x"})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="not supported yet by this version"):
-        command_for(node, program, module="agent")
-    assert command_for(node, program, module="scan").kind == "ssh"
+def box_words(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The words for `box` after the program itself, which is one `-c` text."""
+    assert argv[1:3] == ("-I", "-c")
+    assert "base64" in argv[3]
+    return argv[4:]
+
+
+def test_the_agent_runs_in_the_container_or_in_one_of_the_image() -> None:
+    image = NodeSpec("n", "local", image="engine:1", env={"B": "2", "A": "1"})
+    command = command_for(image, program, module="agent", label="ab12")
+    assert (command.kind, command.argv[0], command.env["A"]) == ("box", sys.executable, "1")
+    assert box_words(command.argv) == ("of", "engine:1", "ab12", "A,B", "-c", "x")
+    both = NodeSpec("n", "local", image="engine:1", container="serving")
+    assert box_words(command_for(both, program, module="agent", label="ab12").argv)[:2] == ("in", "serving")
+
+
+def test_other_probes_stay_on_the_node_itself() -> None:
+    node = NodeSpec("n", "host", image="engine:1", container="serving")
+    assert command_for(node, program, module="scan").argv[-1] == "python3 -c x"
+
+
+def test_a_container_of_another_node_is_entered_there() -> None:
+    command = command_for(NodeSpec("n", "host", container="serving"), program, module="agent", label="ab12")
+    assert (command.kind, command.over_ssh, command.argv[0]) == ("box", True, "ssh")
+    assert command.argv[-1].endswith(" in serving ab12 '' -c x")
+
+
+def test_what_ends_an_agent_is_its_process_or_its_whole_container() -> None:
+    image = NodeSpec("n", "local", image="engine:1")
+    assert box_words(ender_for(image, program, module="agent", label="ab12").argv) == ("end", "engine:1", "ab12", "")
+    inside = NodeSpec("n", "local", container="serving")
+    assert box_words(ender_for(inside, program, module="agent", label="ab12").argv)[:2] == ("in", "serving")
+    assert ender_for(image, program, module="scan", label="ab12").argv == (sys.executable, "-c", "x")
