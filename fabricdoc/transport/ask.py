@@ -16,9 +16,8 @@ from fabricdoc.transport.bytecode import payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.nodes import NodeSpec, check_unique
-from fabricdoc.transport.poll import end_all, step
+from fabricdoc.transport.poll import AT_ONCE, end_all, step
 
-AT_ONCE = 64
 # how long a probe that has answered may take to end by itself
 GRACE_S = 2.0
 

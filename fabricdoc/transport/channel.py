@@ -124,15 +124,15 @@ class Channel:
         self._nonce = os.urandom(8).hex()
         self._frames = Frames(self._nonce)
         self._stderr = Tail()
-        self._outgoing = bytearray(payload)
-        self._payload_size = len(payload)
+        self._payload = payload
+        self._outgoing = bytearray()
         self._input_over = False
         self._exit_seen_at: float | None = None
         self._process: Process | None = None
 
     def start(self) -> None:
         """Start the program; a failure to do so ends the channel with its `error`. Raises UsageError for a bad node."""
-        size, module, nonce = self._payload_size, self.module, self._nonce
+        size, module, nonce = len(self._payload), self.module, self._nonce
 
         def program(python: str) -> Sequence[str]:
             argv = loader_argv(python, module, size, nonce)
@@ -145,6 +145,8 @@ class Channel:
         except OSError as error:
             self.error = cant_start(self.node, command.argv[0], error)
             self.ended = True
+        else:  # its own copy only while it runs: a node that waits for its turn costs nothing
+            self._outgoing[:0] = self._payload
 
     @property
     def started(self) -> bool:

@@ -13,14 +13,16 @@ from types import TracebackType
 from typing import Any
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport.ask import AT_ONCE
 from fabricdoc.transport.bytecode import payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
+from fabricdoc.transport.limits import allow_files
 from fabricdoc.transport.nodes import NodeSpec, check_unique
-from fabricdoc.transport.poll import end_all, step
+from fabricdoc.transport.poll import AT_ONCE, end_all, step
 
 CLOSE_S = 3.0
+# stdin, stdout and stderr of every node's program stay open for the whole conversation
+FILES_EACH = 3
 
 
 class Channels:
@@ -132,6 +134,7 @@ def open_channels(
     `start_deadline_s` seconds of its own start (nothing is left running then), UsageError for nodes that can't be used.
     """
     check_unique(nodes)
+    allow_files(FILES_EACH * len(nodes))
     channels = [Channel(node, module, payload or payload_for(node, module)) for node in nodes]
     try:
         _start(channels, start_deadline_s)

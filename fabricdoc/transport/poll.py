@@ -10,9 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from fabricdoc.transport.channel import Channel, Process
+from fabricdoc.transport.targets import Command
 
 # an ended process whose pipes someone else holds is noticed at the latest after this
 SLICE_S = 0.2
+# how many nodes are started, asked or ended at a time: it bounds the processes and the memory of this machine
+AT_ONCE = 64
 KILL_S = 1.0
 ENDER_S = 3.0
 
@@ -65,8 +68,17 @@ def wait_ended(channels: Sequence[Channel], timeout_s: float) -> None:
 
 
 def end_remote(channels: Sequence[Channel]) -> None:
-    """Kill the programs that killed channels left on nodes reached by ssh (a stopped one doesn't see its stdin end)."""
+    """Kill what killed channels left on their nodes, AT_ONCE nodes at a time.
+
+    A stopped program doesn't see its stdin end, and one in a container outlives the runtime's client.
+    """
     commands = [command for channel in channels if (command := channel.ender()) is not None]
+    for start in range(0, len(commands), AT_ONCE):
+        _run(commands[start : start + AT_ONCE])
+
+
+def _run(commands: Sequence[Command]) -> None:
+    """Run these all at once, for at most ENDER_S; what they say is of no use any more."""
     enders: list[Process] = []
     try:
         for command in commands:
