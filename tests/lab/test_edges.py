@@ -20,9 +20,9 @@ import pytest
 from fabricdoc.cli import main, program, terminal
 from fabricdoc.errors import ExitStatus
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 DEEP = "a=" + "[" * 5000 + "]" * 5000
 COMMANDS = {
     "help": ["--help"],
