@@ -85,6 +85,8 @@ def _kept(path: Path, key: bytes) -> bytes:
 
 def _make(path: Path, key: bytes, module: str) -> bytes:
     sources = probe_sources()
+    if f"probes/{module}.py" not in sources:
+        return b""
     needed = needed_modules(sources, module)
     data = build_bytecode({name: sources[f"probes/{name}.py"] for name in needed}, key)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -71,6 +71,11 @@ def test_another_python_gets_sources(cache: Path, node: NodeSpec, module: str, i
     assert not cache.exists()
 
 
+def test_nothing_is_kept_for_a_probe_that_is_none(cache: Path) -> None:
+    assert again(module="no-such-probe") == probe_zip("no-such-probe")
+    assert not cache.exists()
+
+
 def test_a_source_that_changed_makes_it_anew(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again()
     (kept,) = cache.iterdir()
