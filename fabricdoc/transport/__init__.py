@@ -10,23 +10,28 @@ from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import Config, load_config
 from fabricdoc.transport.grammar import GRAMMAR
 from fabricdoc.transport.hostfile import read_hostfile
-from fabricdoc.transport.nodes import NodeSpec, check_unique, parse_node, parse_nodes
+from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec, check_unique, default_name, parse_node, parse_nodes
+from fabricdoc.transport.peers import Peer, known_peers
 from fabricdoc.transport.slurm import allocated_nodes
 from fabricdoc.transport.targets import reached_by
 from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
 
 __all__ = [
+    "DEFAULT_PYTHON",
     "GRAMMAR",
     "Answer",
     "Asking",
     "Channels",
     "Config",
     "NodeSpec",
+    "Peer",
     "Said",
     "allocated_nodes",
     "ask",
     "build_zip",
     "check_unique",
+    "default_name",
+    "known_peers",
     "load_config",
     "open_channels",
     "output_of",

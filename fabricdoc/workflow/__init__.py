@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
+    from fabricdoc.workflow.starting import FILE, check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
         read_backend,
@@ -41,6 +42,7 @@ HOMES = {
     "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
+    "starting": ("FILE", "check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
         "read_backend",
@@ -53,12 +55,16 @@ HOMES = {
 }
 
 __all__ = [
+    "FILE",
     "Measured",
     "Prepared",
     "Recommended",
     "Request",
+    "check_absent",
     "check_gate",
     "check_request",
+    "config_text",
+    "find_nodes",
     "find_preset",
     "latest_preset",
     "look",
@@ -78,6 +84,7 @@ __all__ = [
     "save_fabric",
     "this_hostname",
     "with_cables",
+    "write_config",
 ]
 
 

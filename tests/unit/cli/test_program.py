@@ -29,7 +29,7 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    for command in ("scan", "cables", "bench", "recommend", "export-env", "gate", "runs", "lab", "demo"):
+    for command in ("init", "scan", "cables", "bench", "recommend", "export-env", "gate", "runs", "lab", "demo"):
         assert f"  {command}" in out
 
 

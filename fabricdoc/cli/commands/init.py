@@ -1,0 +1,44 @@
+"""`init`: write fabric.toml after finding out all it can."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Slurm, resolve_nodes
+from fabricdoc.cli.terminal import screen
+
+Force = Annotated[bool, typer.Option("--force", help="Replace a fabric.toml that is there already.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("init", short_help="Find the nodes, and write fabric.toml.")(init)
+
+
+def init(
+    nodes: Nodes = [],  # noqa: B006
+    hostfile: Hostfile = None,
+    slurm: Slurm = False,
+    force: Force = False,
+    as_json: Json = False,
+) -> int:
+    """Find the nodes this machine can reach, and write them to fabric.toml in the working folder.
+
+    Asks the hosts of ~/.ssh/config and known_hosts that are near, and the neighbours on fabric ports; those that answer
+    and have an HCA are nodes. Nodes named here are written as they are.
+    """
+    from fabricdoc.workflow import FILE, check_absent, config_text, find_nodes, write_config
+
+    out = screen(as_json=as_json)
+    check_absent(FILE, force=force)
+    named = resolve_nodes(nodes, hostfile=hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
+    text = config_text(find_nodes(named, out.progress))
+    write_config(FILE, text, force=force)
+    if as_json:
+        out.written([FILE])
+    else:
+        out.text(text)
+        out.next_command("fabricdoc scan", "look at these nodes and prove the cables")
+    return 0
