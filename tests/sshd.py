@@ -60,9 +60,18 @@ class SshFolder:
 
     def hang_up(self) -> None:
         """End the shared connections, as `ssh -O exit` does."""
+        self._control("exit")
+
+    def standing(self) -> int:
+        """How many shared connections answer."""
+        return self._control("check").count(0)
+
+    def _control(self, word: str) -> list[int]:
+        done = []
         for path in [path for path in (self.run / "fabricdoc").glob("*") if path.is_socket()]:
-            words = ["ssh", "-F", str(self.config), "-o", f"ControlPath={path}", "-O", "exit", "any"]
-            subprocess.run(words, timeout=5, capture_output=True, check=False)
+            words = ["ssh", "-F", str(self.config), "-o", f"ControlPath={path}", "-O", word, "any"]
+            done.append(subprocess.run(words, timeout=5, capture_output=True, check=False).returncode)
+        return done
 
 
 @contextmanager
@@ -70,7 +79,7 @@ def lab_over_ssh(folder: Path, nodes: Sequence[LabNode]) -> Iterator[SshFolder]:
     """The lab's nodes as ssh hosts of their own names."""
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     made = SshFolder(folder)
-    server = f"timeout {KEEP_S} {SSHD} -i -q -f {folder}/sshd_config"
+    server = f"timeout --foreground {KEEP_S} {SSHD} -i -q -f {folder}/sshd_config"
     made.write_client(
         [f"Host {node.name}\n  ProxyCommand {sys.executable} -I {ENTER} {node.pid} -- {server}\n" for node in nodes]
     )

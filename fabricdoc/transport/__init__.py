@@ -7,7 +7,7 @@ carries messages; what they mean is the probes' and the jobs' matter. No schedul
 from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
 from fabricdoc.transport.command import Said, output_of
-from fabricdoc.transport.config import Config, load_config
+from fabricdoc.transport.config import FILE_NAME, Config, load_config
 from fabricdoc.transport.grammar import GRAMMAR
 from fabricdoc.transport.hostfile import read_hostfile
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec, check_unique, default_name, parse_node, parse_nodes
@@ -18,6 +18,7 @@ from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
 
 __all__ = [
     "DEFAULT_PYTHON",
+    "FILE_NAME",
     "GRAMMAR",
     "Answer",
     "Asking",

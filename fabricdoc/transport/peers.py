@@ -10,7 +10,6 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 
 from fabricdoc.errors import InputError, UsageError
@@ -48,6 +47,8 @@ def known_peers(folder: Path) -> tuple[Peer, ...]:
 
 def is_near(host: str) -> bool:
     """Whether a host's name or address may be of this machine's own network."""
+    from ipaddress import ip_address
+
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

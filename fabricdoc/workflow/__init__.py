@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
-    from fabricdoc.workflow.starting import FILE, check_absent, config_text, find_nodes, write_config
+    from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
         read_backend,
@@ -42,7 +42,7 @@ HOMES = {
     "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
-    "starting": ("FILE", "check_absent", "config_text", "find_nodes", "write_config"),
+    "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
         "read_backend",
@@ -55,7 +55,6 @@ HOMES = {
 }
 
 __all__ = [
-    "FILE",
     "Measured",
     "Prepared",
     "Recommended",

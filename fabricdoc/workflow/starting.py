@@ -21,7 +21,6 @@ from fabricdoc.model.fabric import FailedNode, Node
 from fabricdoc.sudo import give_away, sudo_owner
 from fabricdoc.transport import DEFAULT_PYTHON, NodeSpec, Peer, default_name, known_peers
 
-FILE = Path("fabric.toml")
 # what a user can mend, and so is worth a line in the file; a host that is simply off is not
 MENDABLE = ("ssh-host-unknown", "ssh-host-key", "ssh-permission", "python-missing", "python-too-old")
 LIVE = ("reachable", "stale", "delay", "probe", "permanent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,15 +30,16 @@ def init(
     Asks the hosts of ~/.ssh/config and known_hosts that are near, and the neighbours on fabric ports; those that answer
     and have an HCA are nodes. Nodes named here are written as they are.
     """
-    from fabricdoc.workflow import FILE, check_absent, config_text, find_nodes, write_config
+    from fabricdoc.transport import FILE_NAME
+    from fabricdoc.workflow import check_absent, config_text, find_nodes, write_config
 
-    out = screen(as_json=as_json)
-    check_absent(FILE, force=force)
+    out, file = screen(as_json=as_json), Path(FILE_NAME)
+    check_absent(file, force=force)
     named = resolve_nodes(nodes, hostfile=hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
     text = config_text(find_nodes(named, out.progress))
-    write_config(FILE, text, force=force)
+    write_config(file, text, force=force)
     if as_json:
-        out.written([FILE])
+        out.written([file])
     else:
         out.text(text)
         out.next_command("fabricdoc scan", "look at these nodes and prove the cables")

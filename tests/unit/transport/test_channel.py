@@ -187,3 +187,13 @@ def test_only_nodes_behind_a_client_have_something_to_end_elsewhere(start: Start
     command = channel.ender()
     assert command is not None
     assert str(process_of(channel).pid) in command.argv
+
+
+@pytest.mark.parametrize(
+    ("pid", "known"), [(1, True), (4711, True), (0, False), (-1, False), ("1", False), (None, False)]
+)
+def test_a_probe_may_be_the_first_process_of_its_container(payload: bytes, pid: object, known: bool) -> None:
+    channel = Channel(NodeSpec("n", "local"), "echo", payload)
+    channel._take([{"event": "started", "pid": pid, "start": 5}])
+    assert channel.started is known
+    assert not channel.messages
