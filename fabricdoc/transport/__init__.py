@@ -2,19 +2,27 @@
 
 The one room that starts programs for other rooms and the one place where words become a shell's command line. It
 carries messages; what they mean is the probes' and the jobs' matter. No scheduler, no copying of files, no installing.
+What only some commands need is loaded when it is first used.
 """
 
+from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
 from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels
 from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import FILE_NAME, Config, load_config
 from fabricdoc.transport.grammar import GRAMMAR
-from fabricdoc.transport.hostfile import read_hostfile
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec, check_unique, default_name, parse_node, parse_nodes
-from fabricdoc.transport.peers import Peer, known_peers
-from fabricdoc.transport.slurm import allocated_nodes
 from fabricdoc.transport.targets import reached_by
 from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
+
+if TYPE_CHECKING:
+    from fabricdoc.transport.hostfile import read_hostfile
+    from fabricdoc.transport.peers import Peer, known_peers
+    from fabricdoc.transport.slurm import allocated_nodes
+
+LATER = {"hostfile": ("read_hostfile",), "peers": ("Peer", "known_peers"), "slurm": ("allocated_nodes",)}
 
 __all__ = [
     "DEFAULT_PYTHON",
@@ -43,3 +51,6 @@ __all__ = [
     "reached_by",
     "read_hostfile",
 ]
+
+
+__getattr__ = opened(__name__, LATER)

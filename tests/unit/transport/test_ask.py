@@ -155,8 +155,17 @@ def test_the_real_probes_travel_by_default() -> None:
     assert "not a probe: no-such-probe" in answer.error.message
 
 
+def test_what_is_loaded_later_is_found_by_its_name() -> None:
+    import fabricdoc.transport as room
+
+    assert all(getattr(room, name) for name in room.__all__)
+    with pytest.raises(AttributeError):
+        room.nothing  # noqa: B018
+
+
 def test_the_room_loads_nothing_heavy() -> None:
     heavy = "{'asyncio', 'pydantic', 'torch', 'zipfile', 'numpy'}"
-    code = f"import sys, fabricdoc.transport; print(sorted({heavy} & set(sys.modules)))"
+    later = "{'fabricdoc.transport.' + name for name in fabricdoc.transport.LATER}"
+    code = f"import sys, fabricdoc.transport; print(sorted(({heavy} | {later}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout == "[]\n"
