@@ -1,8 +1,6 @@
 """`python -m fabricdoc`: the same program as the installed `fabricdoc` command."""
 
-import sys
-
-from fabricdoc.cli import main
+from fabricdoc.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

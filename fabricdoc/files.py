@@ -9,9 +9,12 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricdoc.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 MAX_BYTES = 16 << 20
 """Bytes of a file that are read at most; a larger one is refused."""
@@ -62,6 +65,19 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def own_folder(name: str) -> Traversable:
+    """The folder of what fabricdoc brings along: `presets` or `probes`.
+
+    Beside this file, as every installer puts it; `importlib.resources` knows other places, and takes 10 ms to load.
+    """
+    beside = Path(__file__).parent / name
+    if beside.is_dir():
+        return beside
+    from importlib.resources import files
+
+    return files(f"fabricdoc.{name}")
 
 
 def is_file(path: Path) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
+
+from fabricdoc.files import own_folder
 
 
 class Meaning(NamedTuple):
@@ -22,6 +23,6 @@ class Meaning(NamedTuple):
 @cache
 def load_catalogue() -> Mapping[str, Meaning]:
     """Every known id with its meaning, in the file's order."""
-    text = resources.files("fabricdoc.presets").joinpath("findings.csv").read_text(encoding="utf-8")
+    text = own_folder("presets").joinpath("findings.csv").read_text(encoding="utf-8")
     rows = (Meaning(**row) for row in csv.DictReader(text.splitlines()))
     return MappingProxyType({row.id: row for row in rows})

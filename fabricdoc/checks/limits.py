@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from fabricdoc.files import own_folder
+
 
 def limit(family: str, name: str) -> float:
     """One number of the file; KeyError for one that is not there. Units are in the name."""
@@ -21,7 +23,6 @@ def checks_data(name: str) -> Mapping[str, Any]:
 def preset(folder: str, name: str) -> Mapping[str, Any]:
     """presets/FOLDER/NAME.toml, read once."""
     import tomllib
-    from importlib import resources
 
-    path = resources.files("fabricdoc.presets").joinpath(folder, f"{name}.toml")
+    path = own_folder("presets").joinpath(folder, f"{name}.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -4,6 +4,6 @@ No logic lives here, and importing it loads neither pydantic, pyroute2, asyncio,
 imports what it needs when it runs.
 """
 
-from fabricdoc.cli.program import main
+from fabricdoc.cli.program import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

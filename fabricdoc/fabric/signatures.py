@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+
+from fabricdoc.files import own_folder
 
 _ENTRY = "[[signature]]"
 _LINE = re.compile(r"""^(id|pattern) = (["'])(.*)\2$""", re.MULTILINE)
@@ -17,7 +18,7 @@ _LINE = re.compile(r"""^(id|pattern) = (["'])(.*)\2$""", re.MULTILINE)
 @cache
 def kernel_signatures() -> tuple[dict[str, str], ...]:
     """The request's {"id", "pattern"} of each entry of presets/signatures/kernel_log.toml, in the file's order."""
-    return signatures_in(files("fabricdoc.presets").joinpath("signatures", "kernel_log.toml").read_text("utf-8"))
+    return signatures_in(own_folder("presets").joinpath("signatures", "kernel_log.toml").read_text("utf-8"))
 
 
 def signatures_in(text: str) -> tuple[dict[str, str], ...]:

@@ -12,10 +12,9 @@ import stat
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-from fabricdoc.files import home_folder
+from fabricdoc.files import home_folder, own_folder
 from fabricdoc.transport.nodes import NodeSpec
 from fabricdoc.transport.targets import python_of, reached_by
 from fabricdoc.transport.zipapp import build_bytecode, needed_modules, probe_sources, probe_zip
@@ -61,7 +60,7 @@ def _folder() -> Path | None:
 
 def _key() -> bytes:
     """What the bytecode depends on: this python, and name, size and time of every source; empty for no real files."""
-    folder = files("fabricdoc.probes")
+    folder = own_folder("probes")
     if not isinstance(folder, Path):
         return b""
     facts = [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in os.scandir(folder) if e.name.endswith(".py")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +46,7 @@ def is_over_ssh(node: NodeSpec) -> bool:
     where = node.where
     if where.kind == "slurm" or not where.host:
         return False
-    here = where.host == socket.gethostname() and where.port == 0
+    here = where.host == os.uname().nodename and where.port == 0
     return not (here and where.user in ("", _user()))
 
 

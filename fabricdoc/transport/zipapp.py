@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from fabricdoc.files import own_folder
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ALWAYS = ("__init__", "__main__")
@@ -45,7 +46,7 @@ def _imported(text: str) -> list[str]:
 
 def probe_sources() -> dict[str, str]:
     """Path in the zip (`probes/scan.py`) to text, for every module of the probes."""
-    folder = files("fabricdoc.probes")
+    folder = own_folder("probes")
     return {f"probes/{item.name}": item.read_text("utf-8") for item in folder.iterdir() if item.name.endswith(".py")}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fabricdoc.fabric import map_cables, scan
+from fabricdoc.fabric import scan
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.transport import Asking, NodeSpec
 
@@ -28,4 +28,6 @@ def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = N
 
 def with_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:
     """The same fabric with its links proven, or the reason they could not be."""
+    from fabricdoc.fabric import map_cables
+
     return map_cables(specs, fabric, progress)

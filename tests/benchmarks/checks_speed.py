@@ -9,6 +9,7 @@ allocated at most. Reads and changes nothing but this process. Run from the root
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import resource
@@ -45,8 +46,10 @@ def faulty(nodes: int) -> object:
 def measure(kind: str, nodes: int) -> str:
     """One row: the fabric is built first and its memory is told apart."""
     from fabricdoc.checks import check_fabric
+    from fabricdoc.cli.program import GC_AFTER
     from tests.fabrics.servers import eight_rail_servers
 
+    gc.set_threshold(GC_AFTER)  # as in the command
     build: Callable[[int], object] = faulty if kind == "faulty" else eight_rail_servers
     fabric = build(nodes)
     built = peak_mib()

@@ -180,3 +180,10 @@ def test_cables_need_two_nodes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_line_to_paste_measures_to_the_end_without_the_old_limits() -> None:
     words = ["bench", "--nodes", "a,b", "--blocks", "2", "--budget=1s", "--profile", "x y"]
     assert again(words, blocks=6) == "fabricdoc bench --nodes a,b --profile 'x y' --blocks 6"
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--version"], 0), (["gate", "--preset", "absent.toml"], 2)])
+def test_a_process_ends_with_the_status_and_all_of_its_words(words: list[str], status: int) -> None:
+    done = run(*words)
+    assert done.returncode == status
+    assert (done.stdout if status == 0 else done.stderr).endswith("\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import socket
+import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_the_user_of_the_record_is_that_of_ssh() -> None:
 
 
 def test_a_machine_that_is_this_one_needs_no_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "gethostname", lambda: "spark-1")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="spark-1"))
     assert command_for(NodeSpec("n", "docker:spark-1/vllm"), program).argv[0] == "docker"
     assert command_for(NodeSpec("n", "docker:local/vllm"), program).argv[0] == "docker"
     assert command_for(NodeSpec("n", "docker:spark-2/vllm"), program).argv[0] == "ssh"

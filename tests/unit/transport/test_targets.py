@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_host_goes_through_ssh_and_its_variables_stay_there() -> None:
 
 
 def test_a_host_that_is_this_machine_needs_no_ssh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "gethostname", lambda: "spark-1")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="spark-1"))
     monkeypatch.setattr("fabricdoc.transport.targets._user", lambda: "me")
     assert reached_by(NodeSpec("n", "spark-1")) == "local"
     assert reached_by(NodeSpec("n", "me@spark-1")) == "local"
