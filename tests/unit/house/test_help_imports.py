@@ -15,7 +15,8 @@ pytestmark = pytest.mark.unit
 HEAVY = {"torch", "pandas", "numpy", "pyroute2", "asyncio", "pydantic"}
 # Runs `python -m fabricdoc ARGUMENTS` in this process and then says on stderr what it loaded.
 WATCHED = """
-import json, runpy, sys
+import json, os, runpy, sys
+os._exit = sys.exit  # how the command leaves at once
 sys.argv = ["fabricdoc", *sys.argv[1:]]
 try:
     runpy.run_module("fabricdoc", run_name="__main__", alter_sys=True)
