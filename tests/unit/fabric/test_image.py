@@ -16,7 +16,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import NodeReport
 from fabricdoc.transport import NodeSpec
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 ID, OTHER = "a1" * 32, "b2" * 32
 NODE = NodeSpec("alpha", "local", image="vllm/vllm-openai:v0.20")

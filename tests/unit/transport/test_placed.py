@@ -15,7 +15,7 @@ from fabricdoc.transport import NodeSpec, ask, open_channels, output_of
 from fabricdoc.transport.slurm import ROOM_S
 from tests.unit.transport.clients import Clients
 
-pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("allocation")]
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("allocation")]
 
 
 @dataclass(frozen=True)
