@@ -10,7 +10,16 @@ from collections.abc import Mapping
 
 from .facts import clean
 
-ALLOWED = ("NCCL_", "GLOO_", "UCX_", "TP_SOCKET", "CUDA_VISIBLE_DEVICES")
+ALLOWED = (
+    "NCCL_",
+    "GLOO_",
+    "UCX_",
+    "TP_SOCKET",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+)
 SECRET = re.compile(r"TOKEN|KEY|SECRET")
 MAX_VALUE = 1024
 MAX_NAME = 256

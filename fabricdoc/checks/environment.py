@@ -1,10 +1,11 @@
-"""NCCL variables of a node that switch RoCE off, slow it down, or are written wrongly.
+"""Variables of a node that switch RoCE off, slow NCCL down or endanger it, or are written wrongly.
 
 Selectors, GID pins and interfaces have families of their own. A whole env file is for lint to judge.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from fabricdoc.checks.limits import checks_data, limit
@@ -17,13 +18,14 @@ from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding, Severity
 from fabricdoc.nccl import reject_unsafe
 
+EXPANDABLE = re.compile(r"expandable_segments\s*:\s*true", re.IGNORECASE)
 QUOTES = "\"'"
 PREFIXES = ("NCCL_", "GLOO_", "UCX_")
 
 
 def check_environment(fabric: Fabric) -> tuple[Finding, ...]:
-    """RoCE switched off, protocols forced, retries cut, traces left on, quotes kept, settings shadowed or risky."""
-    return of_nodes(fabric, switched_off, protocols, retries, traces, quotes, shadowed, risky)
+    """RoCE switched off, protocols forced, retries cut, debugging left on, quotes kept, settings shadowed or risky."""
+    return of_nodes(fabric, switched_off, protocols, retries, traces, blocking, remapping, quotes, shadowed, risky)
 
 
 def _finding(
@@ -118,6 +120,35 @@ def traces(node: Node) -> Iterator[Finding]:
             "enough to see what NCCL chose.",
             f"on {node.name}: export NCCL_DEBUG=INFO, or unset it",
         )
+
+
+def blocking(node: Node) -> Iterator[Finding]:
+    """CUDA_LAUNCH_BLOCKING, whatever its value (spark facts P48: 0 was seen to serialise too)."""
+    hint = variable(node, "CUDA_LAUNCH_BLOCKING")
+    if hint and roce_ports(node):
+        yield _finding(
+            node,
+            hint,
+            "cuda-launch-blocking-set",
+            "warning",
+            "Every kernel launch waits for its end, NCCL's too: nothing overlaps. It was seen to serialise with the "
+            "value 0 as well, so unset it rather than set it to 0.",
+        )
+
+
+def remapping(node: Node) -> Iterator[Finding]:
+    """PyTorch's expandable segments on GB10 (spark facts 5.4)."""
+    for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
+        hint = variable(node, name)
+        if hint and EXPANDABLE.search(hint.value) and is_gb10(node):
+            yield _finding(
+                node,
+                hint,
+                "expandable-segments-on-gb10",
+                "warning",
+                "PyTorch then remaps memory that NCCL has registered with the NIC. On unified memory a node was seen "
+                "to go dark; fabricdoc's own ranks run without it.",
+            )
 
 
 def quotes(node: Node) -> Iterator[Finding]:

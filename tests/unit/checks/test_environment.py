@@ -117,6 +117,29 @@ def test_traces(value: str, told: bool) -> None:
     assert found == ([("nccl-trace-left-on", "warning", "server-001: NCCL_DEBUG")] if told else [])
 
 
+@pytest.mark.parametrize(("value", "told"), [("1", True), ("0", True), ("", False)])
+def test_blocking_launches_whatever_the_value(value: str, told: bool) -> None:
+    found = ids(check_environment, spark(CUDA_LAUNCH_BLOCKING=value))
+    assert found == ([("cuda-launch-blocking-set", "warning", "spark-a: CUDA_LAUNCH_BLOCKING")] if told else [])
+    assert ids(check_environment, changed(laptop(), "*", "host", environment={"CUDA_LAUNCH_BLOCKING": "1"})) == []
+
+
+@pytest.mark.parametrize("name", ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"])
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("expandable_segments:True", True),
+        ("max_split_size_mb:512,expandable_segments: true", True),
+        ("expandable_segments:False", False),
+        ("max_split_size_mb:512", False),
+    ],
+)
+def test_expandable_segments_on_unified_memory_only(name: str, value: str, told: bool) -> None:
+    found = ids(check_environment, spark(**{name: value}))
+    assert found == ([("expandable-segments-on-gb10", "warning", f"spark-a: {name}")] if told else [])
+    assert ids(check_environment, server(**{name: value})) == []
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [('"enp1s0f0np0"', True), ("'2'", True), ("\"2'", False), ('"', False), ('a"b', False), ("2", False)],
