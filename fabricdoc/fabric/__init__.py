@@ -14,6 +14,7 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
     from fabricdoc.fabric.cables import map_cables
+    from fabricdoc.fabric.image import with_images
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 HOMES = {
     "asking": ("begin_scan",),
     "cables": ("map_cables",),
+    "image": ("with_images",),
     "rails": ("Rail", "RailPort", "rails_of"),
     "report": ("read_report",),
     "scanning": ("scan",),
 }
 
-__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "read_report", "scan"]
+__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "read_report", "scan", "with_images"]
 
 
 __getattr__ = opened(__name__, HOMES)

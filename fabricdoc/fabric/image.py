@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,11 +19,12 @@ from fabricdoc.errors import InputError, NodeError
 from fabricdoc.fabric.report import read_report
 from fabricdoc.files import home_folder, parse_json, read_text
 from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import NodeReport
+from fabricdoc.model.fabric import Fabric, NodeReport, ServerImage
 from fabricdoc.sudo import give_away, sudo_owner
 from fabricdoc.transport import NodeSpec, ask, output_of, probe_zip
 
 Runtime = Literal["docker", "podman"]
+RUNTIMES: tuple[Runtime, ...] = ("docker", "podman")
 
 INSPECT_DEADLINE_S = 10.0
 READ_DEADLINE_S = 60.0
@@ -30,6 +32,30 @@ PROBE_SHARE = 0.7
 MAX_CACHED = 4 << 20
 _ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN = ("run", "--rm", "-i", "--pull=never", "--network=none", "--label=fabricdoc", "--entrypoint=python3", "--")
+
+
+def with_images(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
+    """`fabric` with the facts of the image of every node that names one, or why they could not be read."""
+    named = {spec.name: spec for spec in specs if spec.image}
+    nodes = []
+    for node in fabric.nodes:
+        if node.name in named:
+            progress(f"looking into image {named[node.name].image} on {node.name}: once, then it is remembered")
+            node = node.model_copy(update={"image": server_image(named[node.name])})
+        nodes.append(node)
+    return fabric.model_copy(update={"nodes": tuple(nodes)}) if named else fabric
+
+
+def server_image(node: NodeSpec, *, cache: Path | None = None) -> Fact[ServerImage]:
+    """What matters of `image_facts`, by the first runtime of the node that has the image."""
+    found = [Unknown(unknown="no runtime")]
+    for runtime in RUNTIMES:
+        report = image_facts(node, runtime, cache=cache)
+        if not isinstance(report, Unknown):
+            facts = {name: getattr(report.host, name) for name in ServerImage.model_fields if name != "name"}
+            return ServerImage(name=node.image, **facts)
+        found.append(report)
+    return found[1]
 
 
 def image_facts(node: NodeSpec, runtime: Runtime = "docker", *, cache: Path | None = None) -> Fact[NodeReport]:

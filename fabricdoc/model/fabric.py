@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gpu import Gpu, Tenant
-from fabricdoc.model.host import ConfFile, Container, Host, KernelEvent, Library
+from fabricdoc.model.host import ConfFile, Container, Host, KernelEvent, Library, ServerImage
 from fabricdoc.model.netdev import Address, Neighbour, Netdev, Qos, Route, Rule
 from fabricdoc.model.pcie import PcieFunction
 from fabricdoc.model.rdma import Counters, Gid, Hca, Port
@@ -17,7 +17,7 @@ from fabricdoc.model.rdma import Counters, Gid, Hca, Port
 __all__ = [
     "Address", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid", "GidChoice",
     "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour",
-    "Netdev", "Node", "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "Tenant",
+    "Netdev", "Node", "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "ServerImage", "Tenant",
 ]  # fmt: skip
 
 
@@ -89,6 +89,7 @@ class Node(NodeReport):
     """A node of the fabric: its unique name, how it was reached, what the probe reported, and what follows from it.
 
     `clock_offset_s` is the node's clock minus this machine's, known to within half of the time the question took.
+    `image` is what the image holds that fabric.toml names for the node.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Node(NodeReport):
     nccl_gids: tuple[GidChoice, ...] = ()
     gpu_paths: tuple[GpuPath, ...] = ()
     clock_offset_s: Fact[float] = NOT_READ
+    image: Fact[ServerImage] = NOT_READ
 
 
 class FailedNode(Frozen):

@@ -71,6 +71,21 @@ class Host(Frozen):
     host_network: Fact[bool] = NOT_READ
 
 
+class ServerImage(Frozen):
+    """What a server started from a node's image would find inside it, as a process there sees it (fields of `Host`)."""
+
+    name: str
+    os: Fact[str] = NOT_READ
+    python: Fact[str] = NOT_READ
+    torch: Fact[str] = NOT_READ
+    libibverbs: Fact[str] = NOT_READ
+    ibverbs_providers: Fact[tuple[str, ...]] = NOT_READ
+    libnccl: Fact[tuple[Library, ...]] = NOT_READ
+    nccl_plugins: Fact[tuple[Library, ...]] = NOT_READ
+    nccl_conf: Fact[tuple[ConfFile, ...]] = NOT_READ
+    environment: dict[str, str] = {}
+
+
 class Container(Frozen):
     """Whether this is inside a container: `kind` is docker, podman, kubernetes, slurm, lxc or none."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import FailedNode, Gpu, Node
+from fabricdoc.model.documents import NOT_READ, Fact, Unknown
+from fabricdoc.model.fabric import FailedNode, Gpu, Node, ServerImage
 from fabricdoc.report.cells import BAD, BOLD, DIM, WARN, Words, indent, line
 from fabricdoc.report.counters import render_grown
 from fabricdoc.report.findings import render_fix
@@ -27,7 +27,7 @@ def render_node(node: Node, linked: Collection[str] = ()) -> list[RenderableType
     """One node; `linked` names netdevs that take part in a link and are always shown."""
     reasons = Reasons()
     head = line((node.name, BOLD), *((f"  {node.target}", DIM),) if node.target != node.name else ())
-    body: list[RenderableType] = [line(*_host(node, reasons)), line(*_gpus(node.gpus))]
+    body: list[RenderableType] = [line(*_host(node, reasons)), *_image(node), line(*_gpus(node.gpus))]
     return [
         head,
         *(indent(part) for part in body),
@@ -75,6 +75,23 @@ def _gpus(gpus: Fact[tuple[Gpu, ...]]) -> list[Words]:
         driven or "none",
         *([(f", in use by {counted(len(users), 'process', 'processes')}", WARN)] if users else []),
     ]
+
+
+def _image(node: Node) -> list[RenderableType]:
+    """The image the node's server runs from, with what is inside; no line where none is named."""
+    if node.image == NOT_READ:
+        return []
+    if isinstance(node.image, Unknown):
+        return [line(("image ", DIM), (f"unknown: {node.image.unknown}", WARN))]
+    found = () if isinstance(node.image.libnccl, Unknown) else node.image.libnccl
+    parts = [f"NCCL {one.version}" for one in found if isinstance(one.version, str)]
+    parts += [f"{label} {fact}" for label, fact in _inside(node.image) if isinstance(fact, str)]
+    parts += ["no libibverbs: NCCL would use TCP"] if isinstance(node.image.libibverbs, Unknown) else []
+    return [line(("image ", DIM), ", ".join([node.image.name, *parts]))]
+
+
+def _inside(image: ServerImage) -> tuple[tuple[str, Fact[str]], ...]:
+    return (("torch", image.torch), ("python", image.python))
 
 
 def _direct(gpu: Gpu) -> str:

@@ -13,7 +13,7 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
-    from fabricdoc.workflow.looking import look, look_once, with_cables
+    from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.measuring import (
         Measured,
         Prepared,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
-    "looking": ("look", "look_once", "with_cables"),
+    "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
@@ -67,6 +67,7 @@ __all__ = [
     "find_preset",
     "latest_preset",
     "look",
+    "look_deeply",
     "look_once",
     "measure",
     "opened_agents",

@@ -11,6 +11,18 @@ from fabricdoc.transport import Asking, NodeSpec
 Progress = Callable[[str], None]
 
 
+def look_deeply(
+    specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0
+) -> Fabric:
+    """As `look`, and inside the images that fabric.toml names; the first time, that starts a container for a moment."""
+    fabric = look(specs, progress, begun, watch_s=watch_s)
+    if not any(spec.image for spec in specs):
+        return fabric
+    from fabricdoc.fabric import with_images
+
+    return with_images(specs, fabric, progress)
+
+
 def look_once(
     specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0
 ) -> Fabric:

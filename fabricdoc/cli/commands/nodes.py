@@ -103,10 +103,10 @@ def _look(
     _check_place(save)
     begun = begin_scan(specs, watch_s=watch_s)
     from fabricdoc.report import fabric_status
-    from fabricdoc.workflow import look
+    from fabricdoc.workflow import look_deeply
 
     out = screen(as_json=as_json)
-    fabric = look(specs, out.progress, begun, watch_s=watch_s)
+    fabric = look_deeply(specs, out.progress, begun, watch_s=watch_s)
     out.document(fabric, part=part)
     if save is not None:
         from fabricdoc.workflow import save_fabric

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from fabricdoc.fabric import image
-from fabricdoc.fabric.image import image_facts
+from fabricdoc.fabric.image import image_facts, server_image, with_images
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import NodeReport
+from fabricdoc.model.fabric import Fabric, NodeReport, ServerImage
 from fabricdoc.transport import NodeSpec
+from tests.fabrics import node
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
@@ -206,3 +207,31 @@ def test_the_default_folder_follows_the_environment(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
     assert image.cache_folder() == Path("/home/me/.cache/fabricdoc/images")
+
+
+def test_a_fabric_gets_the_facts_of_the_images_its_nodes_name(fake: Fake) -> None:
+    fabric = Fabric(nodes=(node("alpha"), node("beta")))
+    said: list[str] = []
+    seen = with_images([NODE, NodeSpec("beta", "local")], fabric, said.append)
+    alpha, beta = seen.nodes
+    assert isinstance(alpha.image, ServerImage)
+    assert alpha.image.name == NODE.image
+    assert alpha.image.environment["NCCL_DEBUG"] == "image"
+    assert alpha.image.python == ".".join(map(str, sys.version_info[:3]))
+    assert beta == fabric.nodes[1]
+    assert said == ["looking into image vllm/vllm-openai:v0.20 on alpha: once, then it is remembered"]
+    assert with_images([NodeSpec("alpha", "local")], fabric, said.append) is fabric
+
+
+def test_the_runtime_that_has_the_image_is_asked(fake: Fake) -> None:
+    (fake.folder / "docker").unlink()
+    (fake.folder / "docker").symlink_to("/bin/false")
+    found = server_image(NODE)
+    assert isinstance(found, ServerImage)
+    assert {call[0] for call in fake.calls()} == {"podman"}
+
+
+def test_an_image_that_no_runtime_has_is_unknown_in_the_words_of_the_first(fake: Fake) -> None:
+    fake.tell(id="", error="No such image", status=1)
+    found = server_image(NODE)
+    assert isinstance(found, Unknown) and "docker knows no such image" in found.unknown

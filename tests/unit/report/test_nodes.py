@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Library
+from fabricdoc.model.fabric import Library, ServerImage
 from fabricdoc.report.nodes import nccl_versions, render_failed, render_node
 
 pytestmark = pytest.mark.unit
@@ -84,3 +84,19 @@ def test_every_nccl_is_named_once(alpha: Any, shown: Any) -> None:
     assert nccl_versions(node) == ["2.28.9", "2.30.7"]
     assert "NCCL 2.28.9, NCCL" in " ".join(shown(render_node(node)).split())
     assert nccl_versions(alpha) == []
+
+
+def test_the_image_a_server_runs_from(alpha: Any, shown: Any) -> None:
+    def said(image: Any) -> list[str]:
+        rows = shown(render_node(alpha.model_copy(update={"image": image}))).splitlines()
+        return [row for row in rows if row.startswith("  image")]
+
+    whole = ServerImage(
+        name="vllm:v1", torch="2.11.0", python="3.12.3", libibverbs="/usr/lib/libibverbs.so.1",
+        libnccl=(Library(path="/a", version="2.30.7"), Library(path="/b")),
+    )  # fmt: skip
+    assert said(whole) == ["  image vllm:v1, NCCL 2.30.7, torch 2.11.0, python 3.12.3"]
+    bare = whole.model_copy(update={"libibverbs": Unknown(unknown="can't be loaded"), "libnccl": ()})
+    assert said(bare) == ["  image vllm:v1, torch 2.11.0, python 3.12.3, no libibverbs: NCCL would use TCP"]
+    assert said(Unknown(unknown="no such image")) == ["  image unknown: no such image"]
+    assert said(alpha.image) == []
