@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import ethtool, network_files, persistence, sysctls
+from . import devlink, ethtool, network_files, persistence, sysctls
 from .child import Say
 from .facts import attempt, exists, is_unknown, linked_name, load, read_int, unknown
 from .links import Link, read_links
@@ -33,6 +33,7 @@ SOFTWARE = frozenset(
 )
 DRIVER_FIELDS = (*ethtool.LINK_FIELDS, "fec")
 NOT_ASKED = dict.fromkeys((*DRIVER_FIELDS, "qos"), unknown("its driver was not asked"))
+NO_PORT = unknown("devlink names no port of it")
 LIMIT_S = 5.0
 
 
@@ -165,6 +166,8 @@ def ask(say: Say, netdevs: Sequence[dict[str, Any]], root: str = "") -> None:
             said = ethtool.complete(settings.get(one["ifindex"]))
             pause = {name: said[name] for name in ethtool.PAUSE_FIELDS}
             say({f"qos {one['ifindex']}": read_qos(one, pause, sysfs_folder(one, root), root)})
+    if any(has_device(one) for one in netdevs):
+        say({"ports": attempt(devlink.read_ports)})
 
 
 def with_answers(netdevs: Any, said: Mapping[str, Any], reason: str) -> None:
@@ -175,6 +178,15 @@ def with_answers(netdevs: Any, said: Mapping[str, Any], reason: str) -> None:
         nothing = dict.fromkeys(DRIVER_FIELDS, silent if links is None else ethtool.UNSUPPORTED)
         one.update({**nothing, **(links or {}).get(str(one["ifindex"]), {})})
         one["qos"] = said.get(f"qos {one['ifindex']}", silent) if has_device(one) else one["driver"]
+        if has_device(one):
+            one.update(_port(said.get("ports", silent), one))
+
+
+def _port(ports: Any, interface: Mapping[str, Any]) -> dict[str, Any]:
+    """devlink's facts of one interface, or why there are none."""
+    if is_unknown(ports):
+        return dict.fromkeys(devlink.FIELDS, ports)
+    return {**dict.fromkeys(devlink.FIELDS, NO_PORT), **ports.get(str(interface["ifindex"]), {})}
 
 
 def _speed(interface: Mapping[str, Any], root: str) -> Any:

@@ -23,6 +23,7 @@ from .forking import STACK_SIGNAL, Forked
 LOG_TAIL = 256 * 1024
 LOG_LIMIT = 64 * 1024 * 1024
 LINE_LIMIT = 8 * 1024 * 1024
+NO_STACK = ", gave no stack"
 STACK_S = 1.0  # on a busy machine 0.2 s was too little for the dump to be written
 KILL_S = 3.0
 _CHUNK = 1 << 16
@@ -136,13 +137,15 @@ class RankProcess:
         self.reaped = True
         events, _ = self.read()
         if self._verdict and self._kill_at < math.inf:  # it ended by itself in the time it had for its stack
-            self._add_stack(*self._verdict)
+            self._add_stack(*self._verdict, without=", and ended by itself just then")
         if not self.status:
             self.status, self.reason = self._verdict or self._own_end(wait_status)
         return events
 
-    def _add_stack(self, status: str, reason: str) -> None:
-        self._verdict = (status, reason + stack_top(self.log()))
+    def _add_stack(self, status: str, reason: str, without: str = NO_STACK) -> None:
+        """Add where it was; `without` where no stack came: a peer ended a moment earlier can end a rank before."""
+        top = stack_top(self.log())
+        self._verdict = (status, reason + (without if top == NO_STACK else top))
 
     def _own_end(self, wait_status: int) -> tuple[str, str]:
         if self._said:
@@ -210,7 +213,7 @@ def stack_top(log: str) -> str:
     """
     frames = _FRAME.findall(log)
     if not frames:
-        return ", gave no stack"
+        return NO_STACK
     path, line, name = frames[-1]
     return f", in {name} ({path.rpartition('/')[2]}:{line})"
 

@@ -47,6 +47,7 @@ class Netdev(Frozen):
     `fec` is the active encoding (`RS`, `BaseR`, `Off`). `lower` is the interface a VLAN or macvlan sits on, `master`
     the bond or bridge it belongs to. `rp_filter`, `arp_ignore`, `arp_announce` are the effective IPv4 settings (the
     larger of `all` and this interface). `persistence` names what brings its addresses back after a reboot.
+    `port_flavour` and `port_number` are devlink's: physical, pcipf, pcivf ..., and the connector's number on its card.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Netdev(Frozen):
     arp_announce: Fact[int] = NOT_READ
     persistence: Fact[str] = NOT_READ
     qos: Fact[Qos] = NOT_READ
+    port_flavour: Fact[str] = NOT_READ
+    port_number: Fact[int] = NOT_READ
 
 
 class Route(Frozen):

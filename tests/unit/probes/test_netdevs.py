@@ -215,4 +215,17 @@ def test_only_what_has_a_device_is_asked_by_itself(tmp_path: Path, monkeypatch: 
     found = list(assembled([port(), port(5, b"veth0", [kind(b"veth")])], root=str(tmp_path)).values())
     netdevs.ask(said.update, found, str(tmp_path))
     assert asked == [{4: "enp1s0f0np0"}]
-    assert set(said) == {"links", "qos 4"}
+    assert set(said) == {"links", "qos 4", "ports"}
+
+
+def test_devlink_tells_of_ports_that_have_a_device(tmp_path: Path) -> None:
+    interface(tmp_path)
+    found = list(assembled([port(), port(5, b"veth0", [kind(b"veth")])], root=str(tmp_path)).values())
+    facts = {"port_flavour": "physical", "port_number": 0}
+    netdevs.with_answers(found, {"links": {}, "ports": {"4": facts}}, "")
+    assert {name: found[0][name] for name in facts} == facts
+    assert "port_number" not in found[1]
+    netdevs.with_answers(found, {"links": {}, "ports": {}}, "")
+    assert found[0]["port_flavour"] == netdevs.NO_PORT
+    netdevs.with_answers(found, {"links": {}}, "no answer within 5 s")
+    assert found[0]["port_number"] == {"unknown": "no answer within 5 s"}

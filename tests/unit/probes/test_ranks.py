@@ -307,6 +307,24 @@ def test_nothing_is_due_for_a_rank_that_runs(start: Start) -> None:
     assert (rank._kill_at, rank._give_up_at, rank.status) == (math.inf, math.inf, "")
 
 
+def test_a_rank_that_ends_at_its_deadline_by_itself_says_so(start: Start) -> None:
+    """As when its peer was ended a moment earlier: it answers no signal any more, and was not killed."""
+
+    def entry(orders_fd: int, events_fd: int) -> int:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        os.write(events_fd, b'{"event":"phase","phase":"measure","at_s":0.1}\n')
+        os.read(orders_fd, 1)
+        return 0
+
+    rank = start(entry)
+    until(rank, lambda: rank.phase == "measure")
+    rank.expire(1)
+    rank.tell({"address": "", "port": 0})
+    status, reason, _ = ended(rank)
+    assert status == "timeout"
+    assert reason.endswith("at the deadline of 1 s, and ended by itself just then")
+
+
 def test_process_states() -> None:
     assert process_state(os.getpid()) == "R"
     assert process_state(2**22 + 1) == ""
