@@ -66,8 +66,7 @@ class Addresses:
         return value & ~(SPACE - 1) | self._tails.get(tail, tail)
 
     def _v4(self, address: ipaddress.IPv4Address) -> int:
-        keeps = next((bits for network, bits in KEEPS_V4 if address in network), 8)
-        return self._flipped(int(address), 32, keeps, LAST_V4)
+        return self._flipped(int(address), 32, _kept_bits(address), LAST_V4)
 
     def _v6(self, address: ipaddress.IPv6Address) -> int:
         value = int(address)
@@ -106,6 +105,16 @@ class Addresses:
         if "." in text and new >> 32 == 0xFFFF:
             return f"::ffff:{ipaddress.IPv4Address(new & 0xFFFFFFFF)}"
         return ipaddress.IPv6Address(new).compressed
+
+
+def must_move(text: str) -> bool:
+    """Whether an address is of a kind that may not stay as it is: IPv4 whose network is not told by its class alone."""
+    address = ipaddress.ip_address(text)
+    return isinstance(address, ipaddress.IPv4Address) and _kept_bits(address) < LAST_V4
+
+
+def _kept_bits(address: ipaddress.IPv4Address) -> int:
+    return next((bits for network, bits in KEEPS_V4 if address in network), 8)
 
 
 def tail_of(text: str) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from fabricdoc.dumps.addresses import GUID, MAC, Addresses, tail_of
+from fabricdoc.dumps.addresses import GUID, MAC, Addresses, must_move, tail_of
 from fabricdoc.dumps.words import Words
 from fabricdoc.model.fabric import Fabric
 
@@ -82,7 +82,7 @@ def _without_meeting(runs: set[str]) -> Addresses:
     originals |= {str(ip.ipv4_mapped) for ip in six if ip.ipv4_mapped is not None}
     for _ in range(TRIES):
         addresses = Addresses(tails, secrets.token_bytes(32))
-        if not any((new := addresses.ip(old)) in originals and new != old for old in originals):
+        if not any((new := addresses.ip(old)) in originals and (new != old or must_move(old)) for old in originals):
             break
     return addresses
 

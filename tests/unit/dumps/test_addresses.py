@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricdoc.dumps.addresses import Addresses, tail_of
+from fabricdoc.dumps.addresses import Addresses, must_move, tail_of
 
 pytestmark = pytest.mark.unit
 
@@ -137,3 +137,18 @@ def test_tails_move_apart_and_never_meet_old_ones(tails: list[int], seed: bytes)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ValueError, match="address"):
         Addresses([], b"x").ip(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ("192.168.1.2", True),
+        ("10.0.0.1", True),
+        ("8.8.8.8", True),
+        ("127.0.0.1", False),
+        ("224.0.0.1", False),
+        ("fe80::1", False),
+    ],
+)
+def test_an_ipv4_address_may_stay_only_where_its_class_says_it_all(text: str, moves: bool) -> None:
+    assert must_move(text) is moves
