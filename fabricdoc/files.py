@@ -67,6 +67,14 @@ def parse_json(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def cache_folder() -> Path | None:
+    """fabricdoc's folder under XDG_CACHE_HOME, else under ~/.cache; None for a user without a home. Not made here."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    home = home_folder()
+    base = Path(given) if given.startswith("/") else home / ".cache" if home else None
+    return base / "fabricdoc" if base else None
+
+
 def own_folder(name: str) -> Traversable:
     """The folder of what fabricdoc brings along: `presets` or `probes`.
 

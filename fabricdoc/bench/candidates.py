@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple
 
 from fabricdoc.bench.candidate_files import Offer, read_candidate_file
 from fabricdoc.errors import InputError, UsageError
+from fabricdoc.files import own_folder
 from fabricdoc.model.run import Backend, Candidate
 from fabricdoc.nccl import catalogue, parse_conditions, parse_release, satisfies
 
@@ -101,7 +101,7 @@ def _singles(set_name: str, file: Traversable) -> list[str]:
 
 def _sets(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
     """Every set by name; a user's own file wins over the shipped one."""
-    folders: list[Traversable] = [files("fabricdoc.presets").joinpath("candidates")]
+    folders: list[Traversable] = [own_folder("presets").joinpath("candidates")]
     folders += [extra / "candidates" for extra in reversed(extra_dirs)]
     found: dict[str, Traversable] = {}
     for folder in folders:

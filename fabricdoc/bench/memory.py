@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib.resources import files
 
+from fabricdoc.files import own_folder
 from fabricdoc.model.run import Plan
 
 GIB = 1 << 30
@@ -17,7 +17,7 @@ GIB = 1 << 30
 @cache
 def floors() -> dict[str, dict[str, int]]:
     """after_launch and while_running in GiB, for "unified" and "separate" memory."""
-    text = files("fabricdoc.presets").joinpath("platforms/memory.toml").read_text(encoding="utf-8")
+    text = own_folder("presets").joinpath("platforms/memory.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

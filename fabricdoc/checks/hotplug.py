@@ -23,7 +23,7 @@ def missing_functions(node: Node) -> Iterator[Finding]:
     """GB10 with one to three of the card's four functions; none at all is only how an armed handler saves power."""
     if not is_gb10(node) or isinstance(node.pcie, Unknown):
         return
-    there = [one.address for one in functions_of(node) if pci_id(one) == gb10().card and not one.physical_function]
+    there = _card(node)
     handled = node.host.hotplug_armed is True
     if len(there) >= gb10().functions or (not there and (handled or isinstance(node.host.hotplug_armed, Unknown))):
         return
@@ -41,6 +41,11 @@ def missing_functions(node: Node) -> Iterator[Finding]:
     )
 
 
+def _card(node: Node) -> list[str]:
+    """Addresses of the ConnectX-7's functions on the bus, without VFs."""
+    return [one.address for one in functions_of(node) if pci_id(one) == gb10().card and not one.physical_function]
+
+
 def without_rdma(node: Node) -> Iterator[Finding]:
     """GB10 whose card is on the bus while fewer RDMA devices than functions exist."""
     if not is_gb10(node) or isinstance(node.hcas, Unknown) or node.container.kind != "none":
@@ -48,8 +53,7 @@ def without_rdma(node: Node) -> Iterator[Finding]:
     have = {hca.pci for hca in hcas_of(node)}
     if any(isinstance(one, Unknown) for one in have) or any(hca.bond for hca in hcas_of(node)):
         return
-    card = [one for one in functions_of(node) if pci_id(one) == gb10().card and not one.physical_function]
-    bare = [one.address for one in card if one.address not in have]
+    bare = [address for address in _card(node) if address not in have]
     if bare:
         yield Finding(
             id="rdma-device-missing",

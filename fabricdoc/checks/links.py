@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.ports import RocePort, cage_ports, hcas_of, netdevs_of, roce_ports
-from fabricdoc.checks.wording import commands, of_nodes, plain, seen
+from fabricdoc.checks.wording import commands, of_nodes, plain, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
 from fabricdoc.model.findings import Finding
@@ -98,8 +98,7 @@ def dead_ports(node: Node) -> Iterator[Finding]:
                     fix=(
                         *commands(
                             node,
-                            ["sudo", "ip", "link", "set", "dev", netdev.name, "down"],
-                            ["sudo", "ip", "link", "set", "dev", netdev.name, "up"],
+                            *restart(netdev.name),
                         ),
                         f"if rdma link still says {port.state}, reboot the node and look for mlx5 lines in dmesg",
                     ),

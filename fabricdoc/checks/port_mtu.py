@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabricdoc.checks.ports import RocePort, cage_ports, roce_ports
-from fabricdoc.checks.wording import commands, listed, of_nodes, seen
+from fabricdoc.checks.wording import commands, listed, of_nodes, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding
@@ -60,11 +60,7 @@ def stuck(node: Node) -> Iterator[Finding]:
                 evidence=seen(node, f"{_text(one)}, expected active_mtu {wanted}"),
                 cause=f"The interface takes frames of {mtu} bytes, yet RDMA on it still uses {active}: the port did "
                 "not follow the interface's MTU, and the other end may use more.",
-                fix=commands(
-                    node,
-                    ["sudo", "ip", "link", "set", "dev", one.netdev.name, "down"],
-                    ["sudo", "ip", "link", "set", "dev", one.netdev.name, "up"],
-                ),
+                fix=commands(node, *restart(one.netdev.name)),
                 confidence="likely",
             )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.platforms import gb10, is_gb10
 from fabricdoc.checks.ports import RocePort, cage_ports, roce_ports
-from fabricdoc.checks.wording import commands, listed, of_nodes, seen
+from fabricdoc.checks.wording import commands, listed, of_nodes, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node
 from fabricdoc.model.findings import Finding
@@ -103,11 +103,7 @@ def rate_mismatch(node: Node) -> Iterator[Finding]:
                 evidence=seen(node, f"{one.hca.name} rate {rate:g} Gb/s, {_speed_text(one)}"),
                 cause="The RDMA port and its interface tell different speeds. NCCL plans with the RDMA rate, so its "
                 "model of this port is wrong; the link has usually renegotiated badly.",
-                fix=commands(
-                    node,
-                    ["sudo", "ip", "link", "set", "dev", one.netdev.name, "down"],
-                    ["sudo", "ip", "link", "set", "dev", one.netdev.name, "up"],
-                ),
+                fix=commands(node, *restart(one.netdev.name)),
                 confidence="possible",
             )
 

@@ -30,6 +30,12 @@ def commands(node: Node, *argv: Sequence[str]) -> tuple[str, ...]:
     return (f"on {node.name}:", *(shlex.join(one) for one in argv))
 
 
+def restart(netdev: str) -> tuple[list[str], list[str]]:
+    """The two commands that set an interface down and up again, so that it negotiates anew."""
+    down_and_up = [["sudo", "ip", "link", "set", "dev", netdev, state] for state in ("down", "up")]
+    return down_and_up[0], down_and_up[1]
+
+
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

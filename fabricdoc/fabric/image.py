@@ -17,7 +17,7 @@ from typing import Literal
 
 from fabricdoc.errors import InputError, NodeError
 from fabricdoc.fabric.report import read_report
-from fabricdoc.files import home_folder, parse_json, read_text
+from fabricdoc.files import cache_folder, parse_json, read_text
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, NodeReport, ServerImage
 from fabricdoc.sudo import give_away, sudo_owner
@@ -68,7 +68,7 @@ def image_facts(node: NodeSpec, runtime: Runtime = "docker", *, cache: Path | No
         return Unknown(unknown=f"{node.name} names no image")
     try:
         image = image_id(node, runtime)
-        kept = (cache or cache_folder()) / f"{image}-{_probe()}.json"
+        kept = (cache or images_folder()) / f"{image}-{_probe()}.json"
         return _cached(node, kept) or _fresh(node, runtime, kept)
     except NodeError as error:
         return Unknown(unknown=f"{node.image}: {error.message}")
@@ -90,14 +90,11 @@ def run_argv(runtime: Runtime, image: str) -> tuple[str, ...]:
     return (runtime, *_RUN, image)
 
 
-def cache_folder() -> Path:
-    """fabricdoc/images under XDG_CACHE_HOME, else under ~/.cache (under sudo: the calling user's)."""
+def images_folder() -> Path:
+    """fabricdoc/images in the user's cache folder (under sudo: the calling user's)."""
     owner = sudo_owner()
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if named.startswith("/") and owner is None:
-        return Path(named) / "fabricdoc" / "images"
-    home = owner.home if owner else home_folder() or Path("/nonexistent")
-    return home / ".cache" / "fabricdoc" / "images"
+    own = owner.home / ".cache" / "fabricdoc" if owner else cache_folder()
+    return (own or Path("/nonexistent/.cache/fabricdoc")) / "images"
 
 
 def _probe() -> str:

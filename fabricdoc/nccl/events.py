@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
+
+from fabricdoc.files import own_folder
 
 Scope = Literal["message", "line", "any", "prefix", "part"]
 SCOPES: tuple[Scope, ...] = ("message", "line", "any", "prefix", "part")
@@ -53,7 +54,7 @@ def _rule(row: Mapping[str, str]) -> Rule:
 @cache
 def load_rules() -> tuple[Rule, ...]:
     """All rows of presets/nccl/events.csv in their order; a broken row raises, since the file is ours."""
-    text = files("fabricdoc.presets").joinpath("nccl", "events.csv").read_text(encoding="utf-8")
+    text = own_folder("presets").joinpath("nccl", "events.csv").read_text(encoding="utf-8")
     return tuple(_rule(row) for row in csv.DictReader(text.splitlines()))
 
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
+
+from fabricdoc.files import own_folder
 
 _ANSWERS: Mapping[str, bool | None] = {"yes": True, "no": False, "unknown": None}
 
@@ -44,7 +45,7 @@ def _variable(row: dict[str, str]) -> Variable:
 @cache
 def catalogue() -> Mapping[str, Variable]:
     """All variables by name, read once; the mapping can't be changed."""
-    text = files("fabricdoc.presets").joinpath("nccl", "variables.csv").read_text(encoding="utf-8")
+    text = own_folder("presets").joinpath("nccl", "variables.csv").read_text(encoding="utf-8")
     variables = [_variable(row) for row in csv.DictReader(text.splitlines())]
     return MappingProxyType({variable.name: variable for variable in variables})
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from fabricdoc.errors import UsageError
-from fabricdoc.files import expanded, home_folder
+from fabricdoc.files import expanded, home_folder, own_folder
 from fabricdoc.model.profile import Profile
 from fabricdoc.serving.reading import parse_profile, read_profile
 
@@ -44,7 +43,7 @@ def _found(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
     home = Path(config) if config.startswith("/") else (home_folder() or Path("/")) / ".config"
     own = home / "fabricdoc" / "presets"
     found: dict[str, Traversable] = {}
-    for folder in (*extra_dirs, own, files("fabricdoc.presets")):
+    for folder in (*extra_dirs, own, own_folder("presets")):
         for file in _toml_files(folder / "profiles"):
             found.setdefault(file.name.removesuffix(".toml"), file)
     return found

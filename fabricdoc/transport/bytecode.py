@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from fabricdoc.files import home_folder, own_folder
+from fabricdoc.files import cache_folder, own_folder
 from fabricdoc.transport.nodes import NodeSpec
 from fabricdoc.transport.targets import python_of, reached_by
 from fabricdoc.transport.zipapp import build_bytecode, needed_modules, probe_sources, probe_zip
@@ -52,10 +52,7 @@ def _folder() -> Path | None:
     """The cache folder; None under sudo (it may be another user's) and for who wants no bytecode written."""
     if sys.dont_write_bytecode or (os.geteuid() == 0 and "SUDO_UID" in os.environ):
         return None
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    home = home_folder()
-    base = Path(given) if given.startswith("/") else home / ".cache" if home else None
-    return base / "fabricdoc" if base else None
+    return cache_folder()
 
 
 def _key() -> bytes:

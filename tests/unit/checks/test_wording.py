@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.checks.wording import commands, listed, of_nodes, plain, seen
+from fabricdoc.checks.wording import commands, listed, of_nodes, plain, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
@@ -40,3 +40,10 @@ def test_every_check_sees_every_node() -> None:
     fabric = Fabric(nodes=(node("alpha"), node("beta")))
     found = of_nodes(fabric, named("x"), named("y"))  # type: ignore[arg-type]
     assert [(one.id, one.subject) for one in found] == [("x", "alpha"), ("y", "alpha"), ("x", "beta"), ("y", "beta")]
+
+
+def test_a_restart_sets_an_interface_down_and_then_up() -> None:
+    assert [" ".join(argv) for argv in restart("enp1s0f0np0")] == [
+        "sudo ip link set dev enp1s0f0np0 down",
+        "sudo ip link set dev enp1s0f0np0 up",
+    ]

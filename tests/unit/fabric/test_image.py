@@ -203,10 +203,10 @@ def test_a_runtime_that_hangs_ends_by_its_deadline(fake: Fake, monkeypatch: pyte
 def test_the_default_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert image.cache_folder() == tmp_path / "fabricdoc/images"
+    assert image.images_folder() == tmp_path / "fabricdoc/images"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
-    assert image.cache_folder() == Path("/home/me/.cache/fabricdoc/images")
+    assert image.images_folder() == Path("/home/me/.cache/fabricdoc/images")
 
 
 def test_a_fabric_gets_the_facts_of_the_images_its_nodes_name(fake: Fake) -> None:
