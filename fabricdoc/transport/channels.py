@@ -72,8 +72,8 @@ class Channels:
     def gather(self, event: str, timeout_s: float, what: str) -> dict[str, dict[str, Any]]:
         """One message of `event` from every node within `timeout_s` seconds, by node name; others are passed over.
 
-        Raises NodeError: that of a node whose process ended, or `node-timeout` naming the silent ones and `what` runs
-        there.
+        A node whose process ends once it has answered is no failure: nodes need not be equally fast. Raises NodeError:
+        that of a node whose process ended before, or `node-timeout` naming the silent ones and `what` runs there.
         """
         answers: dict[str, dict[str, Any]] = {}
         end = time.monotonic() + timeout_s
@@ -84,7 +84,7 @@ class Channels:
                 message = f"{what} on {silent} did not answer in {timeout_s:.0f} s"
                 raise NodeError(message, fix="run `fabricdoc scan` to see why", id="node-timeout")
             name, said = got
-            if said.get("event") == "closed":
+            if said.get("event") == "closed" and name not in answers:
                 raise NodeError(str(said["message"]), fix=said["fix"], id=said["id"])
             if said.get("event") == event:
                 answers[name] = said

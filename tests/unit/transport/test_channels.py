@@ -185,3 +185,13 @@ def test_a_node_that_ends_ends_the_gathering_with_its_own_error(payload: bytes) 
             channels.gather("echo", 10, "the echo")
     assert caught.value.id == "probe-failed"
     assert caught.value.message.startswith("beta: the echo probe ended with status 5")
+
+
+def test_a_node_that_ends_after_its_answer_does_not_end_the_gathering(payload: bytes) -> None:
+    """Its process is gone while a slower node still works: only the one that has not answered is waited for."""
+    with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
+        channels.send("alpha", {"do": "echo", "value": 7})
+        channels.send("alpha", {"do": "die", "status": 0})
+        with pytest.raises(NodeError) as caught:
+            channels.gather("echo", 1, "the echo")
+    assert (caught.value.id, caught.value.message) == ("node-timeout", "the echo on beta did not answer in 1 s")
