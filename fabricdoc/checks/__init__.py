@@ -13,14 +13,14 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.checks.catalogue import Meaning, load_catalogue
-    from fabricdoc.checks.judging import check_fabric
+    from fabricdoc.checks.judging import check_fabric, judged
 
 HOMES = {
     "catalogue": ("Meaning", "load_catalogue"),
-    "judging": ("check_fabric",),
+    "judging": ("check_fabric", "judged"),
 }
 
-__all__ = ["Meaning", "check_fabric", "load_catalogue"]
+__all__ = ["Meaning", "check_fabric", "judged", "load_catalogue"]
 
 
 __getattr__ = opened(__name__, HOMES)

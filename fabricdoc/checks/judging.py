@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
+from fabricdoc.checks.catalogue import found_on_the_wire
 from fabricdoc.checks.ports import hcas_of
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
@@ -55,6 +56,12 @@ def check_fabric(fabric: Fabric) -> tuple[Finding, ...]:
     """Every finding about a fabric's nodes: errors first, then by id and subject."""
     found = [finding for check in checks_for(fabric) for finding in check(fabric)]
     return tuple(sorted(found, key=lambda one: (ORDER.index(one.severity), one.id, one.subject)))
+
+
+def judged(fabric: Fabric) -> Fabric:
+    """The fabric with what the checks say of it now; findings that only frames on the wire can make are kept."""
+    kept = [one for one in fabric.findings if found_on_the_wire(one.id)]
+    return fabric.model_copy(update={"findings": (*check_fabric(fabric), *kept)})
 
 
 def checks_for(fabric: Fabric) -> tuple[Check, ...]:

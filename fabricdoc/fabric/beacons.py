@@ -10,7 +10,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fabricdoc.fabric.cabling import Heard, Hearing, rdma_netdevs
+from fabricdoc.fabric.cabling import rdma_netdevs
+from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Netdev, Node
 from fabricdoc.transport import NodeSpec, open_channels

@@ -8,21 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from fabricdoc.fabric.heard import Heard, PortKey
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
-
-PortKey = tuple[str, str]  # node name, netdev
-
-
-@dataclass(frozen=True)
-class Hearing:
-    """`count` frames of `sender` heard at `listener`."""
-
-    listener: PortKey
-    sender: PortKey
-    count: int
 
 
 @dataclass(frozen=True)
@@ -32,16 +22,6 @@ class PortFacts:
     mac: str
     hca: str | None = None
     ip: str | None = None
-
-
-@dataclass
-class Heard:
-    """All that came back from one exchange of beacons."""
-
-    hearings: list[Hearing] = field(default_factory=list)
-    macs: dict[PortKey, str] = field(default_factory=dict)
-    refused: dict[PortKey, str] = field(default_factory=dict)
-    stray: int = 0
 
 
 def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fabricdoc.checks import check_fabric
+from fabricdoc.checks import judged
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.asking import SCAN_DEADLINE_S, begin_scan
 from fabricdoc.fabric.clocks import clock_offset
@@ -29,11 +29,13 @@ def scan(
     deadline_s: float = SCAN_DEADLINE_S,
     begun: Asking | None = None,
     watch_s: float = 0.0,
+    judge: bool = True,
 ) -> Fabric:
     """The fabric of `nodes` as they are now, within `deadline_s` + `watch_s` seconds for each; read-only on every node.
 
     `begun` is a scan of the same nodes that `begin_scan` started earlier (then the times given there count). Nodes keep
-    the order given. Counters are read twice, `watch_s` seconds apart, when that is above 0.
+    the order given. Counters are read twice, `watch_s` seconds apart, when that is above 0. Without `judge` there are
+    no findings yet: the cables job, which comes next, judges a fabric once its links are known.
     """
     asking = begun or begin_scan(nodes, deadline_s=deadline_s, watch_s=watch_s)
     read = [_read(answer) for answer in asking.answers()]
@@ -42,7 +44,7 @@ def scan(
         failed=tuple(one for one in read if isinstance(one, FailedNode)),
         links=Unknown(unknown=LINKS_NOT_ASKED),
     )
-    return fabric.model_copy(update={"findings": check_fabric(fabric)})
+    return judged(fabric) if judge else fabric
 
 
 def _read(answer: Answer) -> Node | FailedNode:

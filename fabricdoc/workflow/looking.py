@@ -24,18 +24,24 @@ def look_deeply(
 
 
 def look_once(
-    specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0
+    specs: Sequence[NodeSpec],
+    progress: Progress,
+    begun: Asking | None = None,
+    *,
+    watch_s: float = 0.0,
+    judge: bool = True,
 ) -> Fabric:
     """Scan the nodes in parallel; nodes that could not be read are in `failed`. `watch_s` lie between two counters."""
     watching = f", watching their counters for {watch_s:g} s" if watch_s else ""
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}{watching}")
-    return scan(specs, begun=begun, watch_s=watch_s)
+    return scan(specs, begun=begun, watch_s=watch_s, judge=judge)
 
 
 def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0) -> Fabric:
     """Scan (or take the scan that has begun), then prove the links when there are at least two nodes."""
-    fabric = look_once(specs, progress, begun, watch_s=watch_s)
-    return with_cables(specs, fabric, progress) if len(specs) > 1 else fabric
+    several = len(specs) > 1
+    fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not several)
+    return with_cables(specs, fabric, progress) if several else fabric
 
 
 def with_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:

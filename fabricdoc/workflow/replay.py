@@ -1,7 +1,7 @@
 """A fabric from files, judged like a fresh one: the checks of this version on the facts of then.
 
-Findings that only beacons could make are kept as they were saved; all others are made again. What the files hold that
-could not be used is a finding too. No node is asked.
+Findings that only frames on the wire could make are kept as they were saved; all others are made again. What the files
+hold that could not be used is a finding too. No node is asked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fabricdoc.checks import check_fabric, load_catalogue
+from fabricdoc.checks import judged
 from fabricdoc.dumps import Note, Replay, read_dumps, save
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding, Severity
@@ -44,15 +44,8 @@ def replay_fabric(paths: Sequence[Path], progress: Callable[[str], None] = lambd
     """The fabric that the files at or below `paths` tell of, with findings. InputError where they tell of none."""
     progress(f"reading {', '.join(map(str, paths))}")
     read = read_dumps(paths)
-    fabric = read.fabric()
-    kept = tuple(finding for finding in fabric.findings if _is_of_beacons(finding))
-    judged = check_fabric(fabric)
-    return fabric.model_copy(update={"findings": (*judged, *kept, *note_findings(read))})
-
-
-def _is_of_beacons(finding: Finding) -> bool:
-    meaning = load_catalogue().get(finding.id)
-    return meaning is not None and meaning.decided_by == "beacons"
+    told = judged(read.fabric())
+    return told.model_copy(update={"findings": (*told.findings, *note_findings(read))})
 
 
 def note_findings(read: Replay) -> tuple[Finding, ...]:

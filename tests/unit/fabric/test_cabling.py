@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.fabric.cabling import Heard, Hearing, PortKey, hca_of_netdev, links_from, rdma_netdevs
+from fabricdoc.fabric.cabling import hca_of_netdev, links_from, rdma_netdevs
+from fabricdoc.fabric.heard import Heard, Hearing, PortKey
 from tests.fabrics import hca, netdev, node
 
 pytestmark = pytest.mark.unit
