@@ -1,11 +1,13 @@
 """Whether a process on the node could use its HCAs: device files, libibverbs, locked memory.
 
-All of it as the probe's own process saw it. A server in another container may see less or more.
+All of it as the probe's own process saw it; libibverbs is the image's where fabric.toml names one that was read
+(`served`). A server in another container may see less or more.
 """
 
 from __future__ import annotations
 
 from fabricdoc.checks.ports import hcas_of, roce_ports
+from fabricdoc.checks.served import software
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding, Severity
@@ -66,18 +68,22 @@ def _no_uverbs(node: Node, evidence: tuple[Evidence, ...], severity: Severity) -
 
 
 def missing_library(node: Node) -> tuple[Finding, ...]:
-    """HCAs that can be used from here, but no libibverbs: a warning, since a server's image brings its own."""
-    library = node.host.libibverbs
+    """HCAs that can be used from here, but no libibverbs: an error in the server's image, else a warning."""
+    place = software(node)
+    library = place.node.host.libibverbs
     if not roce_ports(node) or not isinstance(library, Unknown) or not library.unknown.startswith(NOT_LOADED):
         return ()
+    packages = "libibverbs1 and ibverbs-providers (rdma-core)"
+    also = "" if place.image else ", in the server's image too"
     return (
         Finding(
             id="libibverbs-missing",
-            severity="warning",
+            severity="error" if place.image else "warning",
             subject=node.name,
-            evidence=(_hca_evidence(node), Evidence(file=node.name, text=library.unknown)),
-            cause="NCCL loads libibverbs at start; a server started here without it would run over TCP.",
-            fix=(f"on {node.name}: install libibverbs1 and ibverbs-providers (rdma-core), in the server's image too",),
+            evidence=(_hca_evidence(node), *place.seen(library.unknown)),
+            cause="NCCL loads libibverbs at start; a server started "
+            f"{'from this image' if place.image else 'here without it'} would run over TCP.",
+            fix=(f"{place.where}: install {packages}{also}",),
         ),
     )
 

@@ -11,6 +11,7 @@ from fabricdoc.checks.gid_layout import check_gid_layout
 from fabricdoc.checks.gpu_sets import check_gpu_sets
 from fabricdoc.checks.hca_sets import check_hca_sets
 from fabricdoc.checks.host_facts import check_host_facts
+from fabricdoc.checks.image_pairs import check_image_pairs
 from fabricdoc.checks.link_addresses import check_link_addresses
 from fabricdoc.checks.link_pairs import check_link_pairs
 from fabricdoc.checks.port_pairs import check_port_pairs
@@ -38,5 +39,6 @@ BETWEEN = (
     check_rail_subnets,
     check_settings_pairs,
     check_gpu_sets,
+    check_image_pairs,
 )
 """Each from a fabric to its findings; `identity` and `mtu` are named by `checks` itself."""

@@ -1,7 +1,7 @@
 """NCCL and its network plugins on the nodes, held against one another.
 
-The odd one out is named (`majority`). What is good or bad in itself is judged elsewhere. A probe sees the libraries
-of its own place: those of the host, or of the image where it ran in a container.
+The odd one out is named (`majority`). What is good or bad in itself is judged elsewhere. What counts is what will
+serve: the libraries of the image that fabric.toml names, else those of the probe's own place (`served`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from pathlib import PurePosixPath
 
 from fabricdoc.checks.differences import Told, difference
 from fabricdoc.checks.majority import split
+from fabricdoc.checks.served import naming_images, software
+from fabricdoc.checks.variables import variable
 from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import Fabric, Library, Node
+from fabricdoc.model.fabric import Fabric, Library, Node, ServerImage
 from fabricdoc.model.findings import Finding, Severity
 
 NO_NCCL = Unknown(unknown="no libnccl with a version")
@@ -22,7 +24,9 @@ SHOWN_HASH = 12
 
 def check_builds(fabric: Fabric) -> tuple[Finding, ...]:
     """Versions and builds of NCCL, and network plugins, that are not alike on all nodes."""
-    return (*nccl_versions(fabric), *nccl_files(fabric), *plugins(fabric))
+    serving = fabric.model_copy(update={"nodes": tuple(software(node).node for node in fabric.nodes)})
+    found = (*nccl_versions(serving), *nccl_files(serving), *plugins(serving))
+    return tuple(naming_images(finding, fabric) for finding in found)
 
 
 def nccl_versions(fabric: Fabric) -> Iterator[Finding]:
@@ -32,7 +36,7 @@ def nccl_versions(fabric: Fabric) -> Iterator[Finding]:
     """
     found = split((node.name, nccl_version(node)) for node in fabric.nodes)
     if found is not None:
-        inside = all(_in_container(node) for node in fabric.nodes)
+        inside = all(_is_servers_own(node) for node in fabric.nodes)
         yield difference(_nccl_told(fabric, "error" if inside else "warning"), found)
 
 
@@ -46,7 +50,10 @@ def _libraries(node: Node) -> tuple[Library, ...]:
     return () if isinstance(node.host.libnccl, Unknown) else node.host.libnccl
 
 
-def _in_container(node: Node) -> bool:
+def _is_servers_own(node: Node) -> bool:
+    """Whether the libraries are where the server will run: in its image, or in the container the probe was in."""
+    if isinstance(node.image, ServerImage):
+        return True
     return isinstance(node.container.kind, str) and node.container.kind != "none"
 
 
@@ -104,7 +111,7 @@ def plugins(fabric: Fabric) -> Iterator[Finding]:
     """net-plugin-mismatch-between-nodes: a network plugin NCCL would load on some of the nodes only."""
     found = split((node.name, net_plugins(node)) for node in fabric.nodes)
     if found is not None:
-        inside = all(_in_container(node) for node in fabric.nodes)
+        inside = all(_is_servers_own(node) for node in fabric.nodes)
         yield difference(_PLUGINS._replace(severity="error" if inside else "warning"), found)
 
 
@@ -112,7 +119,7 @@ def net_plugins(node: Node) -> Fact[tuple[str, ...]]:
     """File names of the network plugins on the loader's way, sorted; no vote where NCCL_NET_PLUGIN is set."""
     if isinstance(node.host.nccl_plugins, Unknown):
         return node.host.nccl_plugins
-    if "NCCL_NET_PLUGIN" in node.host.environment:
+    if variable(node, "NCCL_NET_PLUGIN"):
         return Unknown(unknown="NCCL_NET_PLUGIN decides")
     names = (PurePosixPath(one.path).name for one in node.host.nccl_plugins)
     return tuple(sorted({name for name in names if name.startswith("libnccl-net")}))

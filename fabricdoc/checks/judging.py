@@ -11,6 +11,7 @@ from importlib import import_module
 
 from fabricdoc.checks.catalogue import found_on_the_wire
 from fabricdoc.checks.ports import hcas_of
+from fabricdoc.model.documents import NOT_READ
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 
@@ -43,8 +44,11 @@ ALWAYS = (
     "hotplug",
     "system",
     "libraries",
+    "ucx",
 )
 """About one node, whatever it has."""
+WITH_IMAGES = ("images",)
+"""About one node of which fabric.toml names its server's image."""
 WITH_COUNTERS = ("counters",)
 """About one node whose counters were read."""
 BETWEEN = ("firewall", "mtu", "identity")
@@ -71,12 +75,14 @@ def checks_for(fabric: Fabric) -> tuple[Check, ...]:
         chosen += WITH_HCAS
     if any(isinstance(node.counters, tuple) and node.counters for node in fabric.nodes):
         chosen += WITH_COUNTERS
+    if any(node.image != NOT_READ for node in fabric.nodes):
+        chosen += WITH_IMAGES
     return (*_loaded(chosen), *(between_checks() if len(fabric.nodes) > 1 else ()))
 
 
 def one_node_checks() -> tuple[Check, ...]:
     """Every check about what a node tells of itself; each is a single pass over the nodes."""
-    return _loaded((*WITH_HCAS, *ALWAYS, *WITH_COUNTERS))
+    return _loaded((*WITH_HCAS, *ALWAYS, *WITH_COUNTERS, *WITH_IMAGES))
 
 
 def between_checks() -> tuple[Check, ...]:

@@ -1,11 +1,13 @@
-"""The libraries a process started on the node would load: libibverbs' drivers, NCCL, its plugins.
+"""The libraries a node's server would load: libibverbs' drivers, NCCL, its plugins.
 
-A server in another image loads others. Between nodes nothing is compared here.
+Those of the image that fabric.toml names where it was read, else those of a process started on the node (`served`); a
+host that starts its server from an image needs none. Between nodes nothing is compared here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,7 +15,9 @@ from fabricdoc.checks.gpudirect import gpus_of
 from fabricdoc.checks.limits import checks_data
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import roce_ports
-from fabricdoc.checks.wording import of_nodes, plain, seen
+from fabricdoc.checks.served import Software, software
+from fabricdoc.checks.variables import variable
+from fabricdoc.checks.wording import plain
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Library, Node
 from fabricdoc.model.findings import Finding
@@ -25,11 +29,15 @@ GID_CHOICE = (2, 21, 5)
 
 def check_libraries(fabric: Fabric) -> tuple[Finding, ...]:
     """Missing drivers of libibverbs, NCCL builds that are known for something, several of them, plugins."""
-    return of_nodes(fabric, missing_provider, known_builds, without_gid_choice, several, no_libnccl, plugins)
+    checks: tuple[Callable[[Software], Iterator[Finding]], ...] = (
+        missing_provider, known_builds, without_gid_choice, several, no_libnccl, plugins,
+    )  # fmt: skip
+    return tuple(finding for one in map(software, fabric.nodes) for check in checks for finding in check(one))
 
 
-def missing_provider(node: Node) -> Iterator[Finding]:
+def missing_provider(place: Software) -> Iterator[Finding]:
     """libibverbs loads, but has no library for the driver of an HCA: it finds no device, and NCCL takes TCP."""
+    node = place.node
     have = node.host.ibverbs_providers
     if isinstance(have, Unknown) or isinstance(node.host.libibverbs, Unknown):
         return
@@ -43,10 +51,15 @@ def missing_provider(node: Node) -> Iterator[Finding]:
                 id="ibverbs-provider-missing",
                 severity="error",
                 subject=f"{node.name}/{hca}",
-                evidence=seen(node, f"{hca} driver {driver} needs {wanted}", f"providers: {', '.join(have) or 'none'}"),
+                evidence=place.seen(f"{hca} driver {driver} needs {wanted}", f"providers: {', '.join(have) or 'none'}"),
                 cause=f"The library libibverbs is there, but not its part for {driver}: it shows no device, so NCCL "
                 "finds none and runs over TCP without a warning.",
-                fix=(f"on {node.name}, and in the server's image:", "sudo apt-get install ibverbs-providers"),
+                fix=(
+                    f"{place.where}: add to its Dockerfile",
+                    "RUN apt-get update && apt-get install -y ibverbs-providers",
+                )
+                if place.image
+                else (f"on {node.name}, and in the server's image:", "sudo apt-get install ibverbs-providers"),
             )
 
 
@@ -63,8 +76,9 @@ def release_of(library: Library) -> tuple[int, int, int] | None:
     return None if isinstance(library.version, Unknown) else parse_release(library.version)
 
 
-def known_builds(node: Node) -> Iterator[Finding]:
+def known_builds(place: Software) -> Iterator[Finding]:
     """Builds that presets/checks/libraries.toml knows something about, the library found first."""
+    node = place.node
     for library in libraries_of(node)[:1]:
         for row in checks_data("libraries")["nccl"]:
             if _fits(node, library, row):
@@ -72,9 +86,9 @@ def known_builds(node: Node) -> Iterator[Finding]:
                     id=row["finding"],
                     severity=row["severity"],
                     subject=f"{node.name}: NCCL {library.version}",
-                    evidence=seen(node, f"{library.path}: {library.version} (told for {row['versions']})"),
+                    evidence=place.seen(f"{library.path}: {library.version} (told for {row['versions']})"),
                     cause=row["cause"],
-                    fix=(f"on {node.name}: {row['better']}",),
+                    fix=(f"{place.where}: {row['better']}",),
                     confidence="possible",
                 )
 
@@ -88,9 +102,10 @@ def _fits(node: Node, library: Library, row: dict[str, Any]) -> bool:
     return satisfies(release, conditions)
 
 
-def without_gid_choice(node: Node) -> Iterator[Finding]:
+def without_gid_choice(place: Software) -> Iterator[Finding]:
     """NCCL before 2.21.5 takes GID index 0, which is RoCE v1 and link-local on most nodes, unless told otherwise."""
-    if "NCCL_IB_GID_INDEX" in node.host.environment:
+    node = place.node
+    if variable(node, "NCCL_IB_GID_INDEX"):
         return
     for library in libraries_of(node)[:1]:
         release = release_of(library)
@@ -101,8 +116,7 @@ def without_gid_choice(node: Node) -> Iterator[Finding]:
                 id="nccl-without-gid-choice",
                 severity="warning",
                 subject=f"{node.name}: NCCL {library.version}",
-                evidence=seen(
-                    node,
+                evidence=place.seen(
                     f"{library.path}: {library.version}, below 2.21.5",
                     *(f"GID 0 {gid.gid} {plain(gid.type)}" for gid in bad[:8]),
                 ),
@@ -117,8 +131,9 @@ def _gids(gids: Any) -> tuple[Any, ...]:
     return () if isinstance(gids, Unknown) else gids
 
 
-def several(node: Node) -> Iterator[Finding]:
+def several(place: Software) -> Iterator[Finding]:
     """More than one build of libnccl: information, since which one a server loads depends on how it is started."""
+    node = place.node
     found = libraries_of(node)
     builds = {str(one.sha256) if isinstance(one.sha256, str) else str(one.version) for one in found}
     if len(builds) > 1:
@@ -126,34 +141,42 @@ def several(node: Node) -> Iterator[Finding]:
             id="libnccl-several",
             severity="info",
             subject=node.name,
-            evidence=seen(node, *(f"{one.path}: {plain(one.version)}" for one in found[:8])),
-            cause="There are several builds of NCCL on this node. The first one is what a process started here loads; "
+            evidence=place.seen(*(f"{one.path}: {plain(one.version)}" for one in found[:8])),
+            cause=f"There are several builds of NCCL {place.where}. What a process started there loads is the first; "
             "torch from a wheel brings its own, and a node that loads another build than its peer fails or hangs.",
             fix=(f"on {node.name}: in the server's log, compare 'NCCL version' of all ranks",),
         )
 
 
-def no_libnccl(node: Node) -> Iterator[Finding]:
-    """torch is there, and GPUs, but no libnccl at all: this torch was built for the CPU."""
+def no_libnccl(place: Software) -> Iterator[Finding]:
+    """No libnccl where torch and GPUs are: this torch was built for the CPU. In an image torch may be hidden too."""
+    node = place.node
     found, torch = node.host.libnccl, node.host.torch
-    if isinstance(found, Unknown) or found or isinstance(torch, Unknown) or not gpus_of(node) or not roce_ports(node):
+    if isinstance(found, Unknown) or found or not gpus_of(node) or not roce_ports(node):
         return
+    if isinstance(torch, Unknown) and not place.image:
+        return
+    ask = 'python3 -c "import torch; print(torch.cuda.nccl.version())"'
+    inside = f"docker run --rm --entrypoint python3 {shlex.quote(place.image)} {ask.removeprefix('python3 ')}"
     yield Finding(
         id="libnccl-missing",
         severity="warning",
         subject=node.name,
-        evidence=seen(node, f"torch {torch}", "libnccl.so.2: not on the loader's way, not among python's packages"),
-        cause="A torch can be imported here, but no NCCL is found: it is a build for the CPU, or one whose NCCL was "
-        "linked in. Ranks started with it may not be able to use the backend 'nccl'.",
-        fix=(f'on {node.name}: python3 -c "import torch; print(torch.cuda.nccl.version())"',),
+        evidence=place.seen(
+            f"torch {plain(torch)}", "libnccl.so.2: not on the loader's way, not among python's packages"
+        ),
+        cause="No NCCL is found where the server would run: its torch is a build for the CPU, or one whose NCCL was "
+        "linked in, or lies in a python of its own. Ranks started so may not be able to use the backend 'nccl'.",
+        fix=(f"on {node.name}: {inside if place.image else ask}",),
         confidence="possible",
     )
 
 
-def plugins(node: Node) -> Iterator[Finding]:
+def plugins(place: Software) -> Iterator[Finding]:
     """Network plugins that NCCL loads by itself: information, unless NCCL_NET_PLUGIN says what to do."""
+    node = place.node
     found = node.host.nccl_plugins
-    if isinstance(found, Unknown) or "NCCL_NET_PLUGIN" in node.host.environment or not roce_ports(node):
+    if isinstance(found, Unknown) or variable(node, "NCCL_NET_PLUGIN") or not roce_ports(node):
         return
     nets = [one for one in found if PurePosixPath(one.path).name.startswith(NET_PLUGIN)]
     if nets:
@@ -161,7 +184,7 @@ def plugins(node: Node) -> Iterator[Finding]:
             id="net-plugin-found",
             severity="info",
             subject=node.name,
-            evidence=seen(node, *(one.path for one in nets[:8])),
+            evidence=place.seen(*(one.path for one in nets[:8])),
             cause="NCCL loads libnccl-net.so by itself where it finds it, in place of its own RoCE transport. A plugin "
             "of another kind of network (EFA, InfiniBand with SHARP) may slow RoCE down or find no device.",
             fix=("NCCL_NET_PLUGIN=none on all ranks, unless the plugin is wanted (on all nodes the same)",),

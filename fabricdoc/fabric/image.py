@@ -19,7 +19,7 @@ from fabricdoc.errors import InputError, NodeError
 from fabricdoc.fabric.report import read_report
 from fabricdoc.files import cache_folder, parse_json, read_text
 from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import Fabric, NodeReport, ServerImage
+from fabricdoc.model.fabric import Fabric, Host, NodeReport, ServerImage
 from fabricdoc.sudo import give_away, sudo_owner
 from fabricdoc.transport import NodeSpec, ask, output_of, probe_zip
 
@@ -48,14 +48,15 @@ def with_images(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[s
 
 def server_image(node: NodeSpec, *, cache: Path | None = None) -> Fact[ServerImage]:
     """What matters of `image_facts`, by the first runtime of the node that has the image."""
-    found = [Unknown(unknown="no runtime")]
+    failed: list[Unknown] = []
     for runtime in RUNTIMES:
-        report = image_facts(node, runtime, cache=cache)
-        if not isinstance(report, Unknown):
-            facts = {name: getattr(report.host, name) for name in ServerImage.model_fields if name != "name"}
-            return ServerImage(name=node.image, **facts)
-        found.append(report)
-    return found[1]
+        found = _facts(node, runtime, cache)
+        if not isinstance(found, Unknown):
+            id, host = found[0], found[1].host
+            facts = {name: getattr(host, name) for name in ServerImage.model_fields if name in Host.model_fields}
+            return ServerImage(name=node.image, id=id, **facts)
+        failed.append(found)
+    return failed[0]
 
 
 def image_facts(node: NodeSpec, runtime: Runtime = "docker", *, cache: Path | None = None) -> Fact[NodeReport]:
@@ -64,12 +65,18 @@ def image_facts(node: NodeSpec, runtime: Runtime = "docker", *, cache: Path | No
     `cache` is the folder to keep it in (default: fabricdoc/images in the user's cache folder). Unknown, with the
     reason, where the node names no image, has no such runtime or image, or the image has no python3 of 3.10 or later.
     """
+    found = _facts(node, runtime, cache)
+    return found if isinstance(found, Unknown) else found[1]
+
+
+def _facts(node: NodeSpec, runtime: Runtime, cache: Path | None) -> Fact[tuple[str, NodeReport]]:
+    """The image's id and the report inside it."""
     if not node.image:
         return Unknown(unknown=f"{node.name} names no image")
     try:
         image = image_id(node, runtime)
         kept = (cache or images_folder()) / f"{image}-{_probe()}.json"
-        return _cached(node, kept) or _fresh(node, runtime, kept)
+        return image, _cached(node, kept) or _fresh(node, runtime, kept)
     except NodeError as error:
         return Unknown(unknown=f"{node.image}: {error.message}")
 

@@ -72,9 +72,13 @@ class Host(Frozen):
 
 
 class ServerImage(Frozen):
-    """What a server started from a node's image would find inside it, as a process there sees it (fields of `Host`)."""
+    """What a server started from a node's image would find inside it, as a process there sees it (fields of `Host`).
+
+    `id` is the image's on that node, 64 hexadecimal digits.
+    """
 
     name: str
+    id: Fact[str] = NOT_READ
     os: Fact[str] = NOT_READ
     python: Fact[str] = NOT_READ
     torch: Fact[str] = NOT_READ

@@ -215,7 +215,7 @@ def test_a_fabric_gets_the_facts_of_the_images_its_nodes_name(fake: Fake) -> Non
     seen = with_images([NODE, NodeSpec("beta", "local")], fabric, said.append)
     alpha, beta = seen.nodes
     assert isinstance(alpha.image, ServerImage)
-    assert alpha.image.name == NODE.image
+    assert (alpha.image.name, alpha.image.id) == (NODE.image, ID)
     assert alpha.image.environment["NCCL_DEBUG"] == "image"
     assert alpha.image.python == ".".join(map(str, sys.version_info[:3]))
     assert beta == fabric.nodes[1]
