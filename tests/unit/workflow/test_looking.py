@@ -8,9 +8,12 @@ import pytest
 
 import fabricdoc.fabric
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow import looking
 from tests.fabrics import node
+from tests.fabrics.images import IMAGE, with_images
+from tests.fabrics.spark import spark_straight
 
 pytestmark = pytest.mark.unit
 
@@ -28,8 +31,26 @@ def test_images_are_looked_into_only_where_one_is_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(fabricdoc.fabric, "with_images", with_images)
     assert looking.look_deeply([NodeSpec("alpha", "local")], lambda _: None) is SEEN
     assert asked == []
-    assert looking.look_deeply([NodeSpec("alpha", "local", image="vllm:v1")], lambda _: None) is SEEN
+    assert looking.look_deeply([NodeSpec("alpha", "local", image="vllm:v1")], lambda _: None).nodes == SEEN.nodes
     assert asked == [["vllm:v1"]]
+
+
+def test_what_an_image_holds_is_judged_and_what_beacons_found_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    beacons = Finding(id="link-one-way", severity="error", subject="x", evidence=(Evidence(file="spark-a", text="3"),))
+    stale = Finding(id="libnccl-missing", severity="warning", subject="spark-b")
+    before = spark_straight().model_copy(update={"findings": (beacons, stale)})
+    inside = with_images(spark_straight(), environment={"NCCL_IB_HCA": "mlx5_0"})
+    monkeypatch.setattr(looking, "look", lambda *_words, **_more: before)
+    monkeypatch.setattr(
+        fabricdoc.fabric, "with_images", lambda _specs, seen, _progress: seen.model_copy(update={"nodes": inside.nodes})
+    )
+    specs = [NodeSpec(name, "local", image=IMAGE) for name in ("spark-a", "spark-b")]
+    found = looking.look_deeply(specs, lambda _: None).findings
+    assert [one.subject for one in found if one.id == "ib-hca-matches-nothing"] == [
+        f"spark-a (image {IMAGE})",
+        f"spark-b (image {IMAGE})",
+    ]
+    assert beacons in found and stale not in found
 
 
 def test_a_look_once_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
