@@ -1,6 +1,8 @@
 """`ibv_devinfo` and `ibv_devinfo -v` (rdma-core, libibverbs/examples/devinfo.c): HCAs, ports, GIDs.
 
-Indentation is not needed: what is pasted into a forum often lost it. The many max_* attributes are passed over.
+Indentation is not needed: what is pasted into a forum often lost it. The many max_* attributes are passed over. A
+Mellanox part is called as its driver does (sysfs hca_type): MT and the number, which is the same in both places
+(drivers/infiniband/hw/mlx5/main.c: hca_type_show, mlx5_ib_query_device).
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from fabricdoc.dumps.told import Told
 KEY = re.compile(r"\s*([A-Za-z_][\w ]*?)\s*:\s*(.*?)\s*$")
 GID = re.compile(r"\s*GID\[\s*(\d{1,5})\]\s*:\s*([0-9a-fA-F:.]+)(?:,\s*(\S.*?))?\s*$")
 WIDTHS = {"1": 1, "2": 4, "4": 8, "8": 12, "16": 2}
-DEVICE = {"node_guid": "node_guid", "sys_image_guid": "sys_image_guid"}
+MELLANOX = "0x02c9"
 PORT_KEYS = {"state", "max_mtu", "active_mtu", "link_layer", "phys_state", "active_width", "active_speed"}
 
 
 def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
     """Facts of every device in the text."""
-    device, port, width = "", 0, 0
+    device, port, width, vendor = "", 0, 0, ""
     for number, text in lines:
         match = KEY.match(text)
         if not device or port < 1:
@@ -33,10 +35,10 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
             continue
         key, value = match[1], match[2]
         if key == "hca_id":
-            device, port = value, 0
+            device, port, width, vendor = value, 0, 0, ""
             yield Told(("hca", device, "name"), device, number)
         elif key == "port" and device:
-            port = whole(value) or 0
+            port, width = whole(value) or 0, 0
             yield from known(("port", device, port, "number"), port or None, number)
         elif key == "active_width":
             code = re.search(r"\((\d+)\)", value)
@@ -46,12 +48,15 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
             rate = round(float(speed[1]) * width, 3) if speed and width and speed[1].count(".") < 2 else None
             yield from known(("port", device, port, "rate_gbps"), rate, number)
         elif device and port == 0:
-            yield from _device(device, key, value, number)
+            vendor = value if key == "vendor_id" else vendor
+            yield from _device(device, key, value, number, vendor)
         elif device:
             yield from _port(device, port, key, value, number)
 
 
-def _device(device: str, key: str, value: str, number: int) -> list[Told]:
+def _device(device: str, key: str, value: str, number: int, vendor: str) -> list[Told]:
+    if key == "vendor_part_id" and vendor == MELLANOX and re.fullmatch(r"\d{1,6}", value):
+        return known(("hca", device, "hca_type"), f"MT{value}", number, weak=True)
     if key in ("node_guid", "sys_image_guid"):
         return known(("hca", device, key), guid(value), number)
     names = {"fw_ver": "firmware", "board_id": "board_id"}

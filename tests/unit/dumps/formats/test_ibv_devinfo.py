@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.checks import check_fabric
+from fabricdoc.dumps import read_dumps
 from tests.unit.dumps.texts import facts, fixture, line_of, tools
 
 pytestmark = pytest.mark.unit
@@ -86,3 +92,66 @@ def test_a_head_that_is_cut_off_leaves_the_rest_of_no_device_alone() -> None:
 
 def test_a_bonded_device_keeps_its_name() -> None:
     assert facts("hca_id:\tmlx5_bond_0\n")[("hca", "mlx5_bond_0", "name")] == "mlx5_bond_0"
+
+
+HEAD = "hca_id:\t{}\n\tvendor_id:\t\t\t{}\n\tvendor_part_id:\t\t\t{}\n\tphys_port_cnt:\t\t\t1\n"
+
+
+def test_a_mellanox_part_is_called_as_its_driver_calls_it() -> None:
+    assert facts(TEXT)[("hca", "rocep1s0f0", "hca_type")] == "MT4129"
+    assert facts(HEAD.format("mlx5_0", "0x02c9", "4131"))[("hca", "mlx5_0", "hca_type")] == "MT4131"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "part"), [("0x1877", "4129"), ("0x02c9", "0x1021"), ("0x02c9", "1234567"), ("", "")]
+)
+def test_the_part_of_another_vendor_or_no_number_is_left_unknown(vendor: str, part: str) -> None:
+    assert ("hca", "mlx5_0", "hca_type") not in facts(HEAD.format("mlx5_0", vendor, part))
+
+
+def test_the_vendor_of_one_device_says_nothing_of_the_next() -> None:
+    found = facts(HEAD.format("mlx5_0", "0x02c9", "4129") + "\nhca_id:\terdma_0\n\tvendor_part_id:\t\t\t4223\n")
+    assert [path for path in found if path[2] == "hca_type"] == [("hca", "mlx5_0", "hca_type")]
+
+
+def test_two_devices_with_other_firmware_are_held_against_each_other(tmp_path: Path) -> None:
+    for node, firmware in (("spark-a", "28.45.4028"), ("spark-b", "28.43.1000")):
+        (tmp_path / f"{node}_ibv_devinfo.txt").write_text(TEXT.replace("28.45.4028", firmware))
+    found = check_fabric(read_dumps([tmp_path]).fabric())
+    assert "firmware-differs-between-nodes" in {one.id for one in found}
+
+
+PORT = "\t\tport:\t{}\n\t\t\tactive_speed:\t\t100.0 Gbps (128)\n"
+
+
+def test_the_width_of_one_port_is_not_that_of_the_next() -> None:
+    wide = "hca_id:\ta\n\t\tport:\t1\n\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t100.0 Gbps (128)\n"
+    assert facts(wide)[("port", "a", 1, "rate_gbps")] == 400.0
+    assert ("port", "a", 2, "rate_gbps") not in facts(wide + PORT.format(2))
+    assert ("port", "b", 1, "rate_gbps") not in facts(wide + "hca_id:\tb\n" + PORT.format(1))
+
+
+@pytest.mark.parametrize(
+    ("words", "width"), [("1X (1)", 1), ("4X (2)", 4), ("8X (4)", 8), ("12X (8)", 12), ("2X (16)", 2)]
+)
+def test_lanes_are_told_by_their_code(words: str, width: int) -> None:
+    text = f"hca_id: a\n port: 1\n active_width: {words}\n active_speed: 50.0 Gbps (64)\n"
+    assert facts(text)[("port", "a", 1, "rate_gbps")] == 50.0 * width
+
+
+@pytest.mark.parametrize("speed", ["invalid speed (0)", "1.2.3 Gbps (9)", "Gbps", "100.0"])
+def test_a_speed_that_is_none_makes_no_rate(speed: str) -> None:
+    text = f"hca_id: a\n port: 1\n active_width: 4X (2)\n active_speed: {speed}\n"
+    assert ("port", "a", 1, "rate_gbps") not in facts(text)
+
+
+def test_a_port_of_no_number_and_lines_before_a_device_tell_nothing() -> None:
+    assert {path[0] for path in facts("hca_id: a\n port: none\n state: PORT_ACTIVE (4)\n")} == {"hca"}
+    assert facts("\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n", "ibv_devinfo.txt") == {}
+
+
+@given(st.text(alphabet="hca_id:\t porstve0129.GXD[](),\nmlx5_ACTIV", max_size=400))
+def test_any_text_gives_facts_of_named_devices_or_none(text: str) -> None:
+    for path, value in facts(text, "ibv_devinfo.txt").items():
+        assert path[0] in ("hca", "port", "gid") and path[1] and value is not None
+        assert path[0] == "hca" or int(path[2]) > 0
