@@ -7,7 +7,6 @@ from fabricdoc.checks.clocks import check_clocks
 from fabricdoc.checks.crossed import check_crossed
 from fabricdoc.checks.firmware import check_firmware
 from fabricdoc.checks.foreign_ports import check_foreign_ports
-from fabricdoc.checks.gid_layout import check_gid_layout
 from fabricdoc.checks.gpu_sets import check_gpu_sets
 from fabricdoc.checks.hca_sets import check_hca_sets
 from fabricdoc.checks.host_facts import check_host_facts
@@ -30,7 +29,6 @@ BETWEEN = (
     check_qos_classes,
     check_qos_pairs,
     check_port_pairs,
-    check_gid_layout,
     check_hca_sets,
     check_foreign_ports,
     check_crossed,

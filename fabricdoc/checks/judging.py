@@ -26,11 +26,12 @@ WITH_HCAS = (
     "gids",
     "gid_choices",
     "gid_pins",
+    "gid_layout",
     "gpus",
     "kernel_log",
     "memory",
 )
-"""About one node, and only about one that has HCAs."""
+"""About one node (tables of its ports too, which are held against those of other nodes), where there are HCAs."""
 ALWAYS = (
     "containers",
     "selection",
@@ -81,7 +82,7 @@ def checks_for(fabric: Fabric) -> tuple[Check, ...]:
 
 
 def one_node_checks() -> tuple[Check, ...]:
-    """Every check about what a node tells of itself; each is a single pass over the nodes."""
+    """Every check that has something to say of a single node; each is a single pass over the nodes."""
     return _loaded((*WITH_HCAS, *ALWAYS, *WITH_COUNTERS, *WITH_IMAGES))
 
 
