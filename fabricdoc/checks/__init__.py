@@ -14,13 +14,32 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.checks.catalogue import Meaning, load_catalogue
     from fabricdoc.checks.judging import check_fabric, judged
+    from fabricdoc.checks.limits import limit
+    from fabricdoc.checks.platforms import is_gb10
+    from fabricdoc.checks.rings import Ring, rings_of
+    from fabricdoc.checks.segments import Segment, segments_of
 
 HOMES = {
     "catalogue": ("Meaning", "load_catalogue"),
     "judging": ("check_fabric", "judged"),
+    "limits": ("limit",),
+    "platforms": ("is_gb10",),
+    "rings": ("Ring", "rings_of"),
+    "segments": ("Segment", "segments_of"),
 }
 
-__all__ = ["Meaning", "check_fabric", "judged", "load_catalogue"]
+__all__ = [
+    "Meaning",
+    "Ring",
+    "Segment",
+    "check_fabric",
+    "is_gb10",
+    "judged",
+    "limit",
+    "load_catalogue",
+    "rings_of",
+    "segments_of",
+]
 
 
 __getattr__ = opened(__name__, HOMES)

@@ -17,6 +17,7 @@ from fabricdoc.checks.segments import End, Segment, segments_of
 from fabricdoc.checks.variables import Variable, variable
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
+from fabricdoc.nccl import in_device_order
 
 LIST = "NCCL_IB_HCA"
 ONE_LIST = (
@@ -65,9 +66,7 @@ def _missing(node: Node, value: str) -> list[str]:
 def active_names(node: Node) -> list[str]:
     """Names of HCAs with an ACTIVE port, in NCCL's order (by PCI address where all are known)."""
     active = [hca for hca in hcas_of(node) if any(port.state == "ACTIVE" for port in hca.ports)]
-    if all(isinstance(hca.pci, str) for hca in active):
-        active.sort(key=lambda hca: str(hca.pci))
-    return [hca.name for hca in active]
+    return [hca.name for hca in in_device_order(active)]
 
 
 def _wrong_list(listed: list[tuple[Node, Variable]], missing: dict[str, list[str]]) -> Finding:

@@ -14,6 +14,7 @@ from fabricdoc.checks.ports import hcas_of, netdevs_of
 from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
+from fabricdoc.model.joining import Joining
 
 PortKey = tuple[str, str]  # node name, netdev
 
@@ -59,7 +60,7 @@ def segments_of(fabric: Fabric) -> tuple[Segment, ...]:
     """Every set of ports that proven links join; none where links are unknown. Near linear in links and ports."""
     if isinstance(fabric.links, Unknown) or not fabric.links:
         return ()
-    groups = Joining()
+    groups = Joining[PortKey]()
     for link in fabric.links:
         if link.kind != "loop":
             groups.join((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))
@@ -106,27 +107,3 @@ def _ends(ports: list[Attached]) -> tuple[End, ...]:
         cage = cages[one.node.name].get(one.hca.name, one.netdev.name) if one.hca else one.netdev.name
         ends[one.node.name, cage].append(one)
     return tuple(End(members[0].node, cage, tuple(members)) for (_node, cage), members in ends.items())
-
-
-class Joining:
-    """Disjoint sets of ports: `join` puts two together, `root` names the set of a port (path halving, by size)."""
-
-    def __init__(self) -> None:
-        self.parents: dict[PortKey, PortKey] = {}
-        self._sizes: dict[PortKey, int] = {}
-
-    def root(self, key: PortKey) -> PortKey:
-        """The port that stands for the set of `key`; a new set where it is in none."""
-        self.parents.setdefault(key, key)
-        self._sizes.setdefault(key, 1)
-        while self.parents[key] != key:
-            self.parents[key] = self.parents[self.parents[key]]
-            key = self.parents[key]
-        return key
-
-    def join(self, one: PortKey, other: PortKey) -> None:
-        """Put the sets of both ports together."""
-        small, large = sorted((self.root(one), self.root(other)), key=self._sizes.__getitem__)
-        if small != large:
-            self.parents[small] = large
-            self._sizes[large] += self._sizes[small]

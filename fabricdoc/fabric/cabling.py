@@ -7,12 +7,16 @@ fails (measured in the two-machine soft-RoCE lab). Judges nothing beyond who hea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabricdoc.fabric.heard import Heard, PortKey
+from fabricdoc.checks import limit
+from fabricdoc.fabric.heard import Heard, Method, PortKey
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
+from fabricdoc.model.joining import Joining
+
+Pair = tuple[PortKey, PortKey]
 
 
 @dataclass(frozen=True)
@@ -24,39 +28,100 @@ class PortFacts:
     ip: str | None = None
 
 
+@dataclass(frozen=True)
+class Meetings:
+    """Who heard whom, in one pass: frames by (listener, sender), and how many others each port hears or is heard by."""
+
+    counts: Mapping[Pair, int]
+    others: Mapping[PortKey, int]
+
+    def both_ways(self, pair: Pair) -> bool:
+        """Whether both ports of a pair heard the other."""
+        return bool(self.counts.get(pair)) and bool(self.counts.get((pair[1], pair[0])))
+
+    def kind(self, pair: Pair) -> str:
+        """What joins them: a loop inside one node, a one-way link, a segment of several ports, or a cable."""
+        if pair[0][0] == pair[1][0]:
+            return "loop"
+        if not self.both_ways(pair):
+            return "one-way"
+        return "segment" if self.others[pair[0]] > 1 or self.others[pair[1]] > 1 else "cable"
+
+
 def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
-    """One link per pair of ports that heard each other, ordered by name of the first end."""
+    """One link per pair of ports that heard each other, ordered by name of the first end.
+
+    Of ports that all hear one another (a switch) above `pairwise_ports` only as many pairs as join them become links:
+    see `_joining`. A link's proof is `multicast` where either end could not open a raw socket.
+    """
     counts = {(h.listener, h.sender): h.count for h in heard.hearings}
-    pairs = sorted({tuple(sorted(pair)) for pair in counts})
-    neighbours: dict[PortKey, set[PortKey]] = defaultdict(set)
-    for first, second in pairs:
-        neighbours[first].add(second)
-        neighbours[second].add(first)
-    facts = port_facts(nodes, heard.macs)
+    pairs = sorted({pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in counts})
+    others: dict[PortKey, int] = defaultdict(int)
+    for pair in pairs:
+        for port in pair:
+            others[port] += 1
+    meetings = Meetings(counts, others)
+    ends = _endpoints(pairs, port_facts(nodes, heard.macs))
     at = utc_now()
-    return tuple(_link(first, second, counts, neighbours, facts, at) for first, second in pairs)
+    return tuple(_link(pair, meetings, ends, heard.methods, at) for pair in _told(pairs, meetings))
+
+
+def _told(pairs: Sequence[Pair], meetings: Meetings) -> Iterator[Pair]:
+    """The pairs that become links, in their order."""
+    most = int(limit("cables", "pairwise_ports"))
+    if max(meetings.others.values(), default=0) < most // 2:
+        yield from pairs  # nobody meets many: no group can be worth telling as a star
+        return
+    groups = Joining[PortKey]()
+    for first, second in pairs:
+        groups.join(first, second)
+    crowds = {root for root, size in groups.sizes().items() if size > most}
+    if not crowds:
+        yield from pairs
+        return
+    crowded = [pair for pair in pairs if groups.root(pair[0]) in crowds]
+    kept = _joining(crowded, meetings)
+    yield from (pair for pair in pairs if groups.root(pair[0]) not in crowds or pair in kept)
+
+
+def _joining(pairs: Sequence[Pair], meetings: Meetings) -> set[Pair]:
+    """Of a crowd's pairs those that join it: both ways first, then one-way ones that reach a port nothing else does.
+
+    A frame lost among thousands is no one-way link: a port that others hear and that hears others stays joined both
+    ways. Loops of a node's own ports are joined by themselves, so that each port that hears its node still says so.
+    """
+    kept: set[Pair] = set()
+    between, within = Joining[PortKey](), Joining[PortKey]()
+    one_way = []
+    for pair in pairs:
+        if pair[0][0] == pair[1][0]:
+            if within.join(*pair):
+                kept.add(pair)
+        elif not meetings.both_ways(pair):
+            one_way.append(pair)
+        elif between.join(*pair):
+            kept.add(pair)
+    kept |= {pair for pair in one_way if between.join(*pair)}
+    return kept
 
 
 def _link(
-    first: PortKey,
-    second: PortKey,
-    counts: Mapping[tuple[PortKey, PortKey], int],
-    neighbours: Mapping[PortKey, set[PortKey]],
-    facts: Mapping[PortKey, PortFacts],
-    at: str,
+    pair: Pair, meetings: Meetings, ends: Mapping[PortKey, Endpoint], methods: Mapping[PortKey, Method], at: str
 ) -> Link:
-    there, back = counts.get((second, first), 0), counts.get((first, second), 0)
-    kind: str = "cable"
-    if first[0] == second[0]:
-        kind = "loop"
-    elif not there or not back:
-        kind = "one-way"
-    elif len(neighbours[first]) > 1 or len(neighbours[second]) > 1:
-        kind = "segment"
-    proof = LinkProof(method="beacon", at=at, frames_a_to_b=there, frames_b_to_a=back)
-    return Link.model_validate(
-        {"a": _endpoint(first, facts), "b": _endpoint(second, facts), "kind": kind, "proof": proof}
+    first, second = pair
+    weak = any(methods.get(port) == "multicast" for port in pair)
+    proof = LinkProof(
+        method="multicast" if weak else "beacon",
+        at=at,
+        frames_a_to_b=meetings.counts.get((second, first), 0),
+        frames_b_to_a=meetings.counts.get((first, second), 0),
     )
+    return Link.model_validate({"a": ends[first], "b": ends[second], "kind": meetings.kind(pair), "proof": proof})
+
+
+def _endpoints(pairs: Iterable[Pair], facts: Mapping[PortKey, PortFacts]) -> dict[PortKey, Endpoint]:
+    ports = dict.fromkeys(port for pair in pairs for port in pair)
+    return {port: _endpoint(port, facts) for port in ports}
 
 
 def _endpoint(port: PortKey, facts: Mapping[PortKey, PortFacts]) -> Endpoint:

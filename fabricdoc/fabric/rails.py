@@ -13,8 +13,11 @@ from dataclasses import dataclass
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+from fabricdoc.model.joining import Joining
+from fabricdoc.nccl import in_device_order
 
 PortKey = tuple[str, str]  # node name, netdev
+LAST = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -43,36 +46,52 @@ class Rail:
 
 
 def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
-    """Rails that reach every node: from the links when they are known, else from shared IPv4 subnets."""
+    """Rails that reach every node: from the links when they are known, else from shared IPv4 subnets.
+
+    They are in the order in which NCCL numbers the first node's HCAs; ports without one follow by name.
+    """
     names = [node.name for node in fabric.nodes]
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
     groups = joined_ports([link for link in fabric.links if link.kind in ("cable", "segment")])
     networks = {(node.name, netdev.name): net for node in fabric.nodes for netdev, net, _ip in _addresses(node)}
-    rails = [rail for group in groups for rail in _rails(group, names, networks)]
-    return tuple(sorted(rails, key=lambda rail: rail.ports[0].netdev))
+    places = {key: place for node in fabric.nodes for key, place in device_places(node).items()}
+
+    def place_of(port: RailPort) -> tuple[int, str]:
+        return places.get((port.node, port.netdev), LAST), port.netdev
+
+    rails = [rail for group in groups for rail in _rails(sorted(group, key=place_of), names, networks)]
+    return tuple(sorted(rails, key=lambda rail: place_of(rail.ports[0])))
+
+
+def device_places(node: Node) -> dict[PortKey, int]:
+    """The place of each port's HCA in NCCL's order on that node."""
+    hcas = in_device_order(() if isinstance(node.hcas, Unknown) else node.hcas)
+    ports = (port for hca in hcas for port in hca.ports)
+    return {(node.name, port.netdev): at for at, port in enumerate(ports) if isinstance(port.netdev, str)}
 
 
 def joined_ports(links: Sequence[Link]) -> list[list[RailPort]]:
-    """Ports joined by links, group by group; the smaller of two groups moves, so time grows as n log n."""
-    groups: dict[tuple[str, str], dict[tuple[str, str], RailPort]] = {}
+    """Ports joined by links, group by group."""
+    ports: dict[PortKey, RailPort] = {}
+    groups = Joining[PortKey]()
     for link in links:
-        ends = [((e.node, e.netdev), RailPort(e.node, e.netdev, e.ip, e.hca)) for e in (link.a, link.b)]
-        small, large = sorted((groups.get(key, {key: port}) for key, port in ends), key=len)
-        if small is not large:
-            large.update(small)
-            groups.update(dict.fromkeys((*small, *(key for key, _port in ends)), large))
-    return [list(group.values()) for group in {id(group): group for group in groups.values()}.values()]
+        a, b = ((end.node, end.netdev) for end in (link.a, link.b))
+        groups.join(a, b)
+        for key, end in ((a, link.a), (b, link.b)):
+            if key not in ports:
+                ports[key] = RailPort(end.node, end.netdev, end.ip, end.hca)
+    return [[ports[key] for key in group] for group in groups.groups()]
 
 
 def _rails(group: Sequence[RailPort], names: Sequence[str], networks: Mapping[PortKey, str]) -> list[Rail]:
     """The rails of ports that all hear one another, each with one port of every node.
 
     Twins share a cable, and a frame reaches both at its other end, so that one cable joins four ports: those of one
-    subnet belong together, then the rest in the order of their names.
+    subnet belong together, then the rest in the order they come (NCCL's numbering of each node's HCAs).
     """
     left: dict[str, list[RailPort]] = {name: [] for name in names}
-    for port in sorted(group, key=lambda one: one.netdev):
+    for port in group:
         left.setdefault(port.node, []).append(port)
     rails = []
     for port in tuple(left[names[0]]):

@@ -13,11 +13,13 @@ from fabricdoc.model.host import ConfFile, Container, Host, KernelEvent, Library
 from fabricdoc.model.netdev import Address, Neighbour, Netdev, Qos, Route, Rule
 from fabricdoc.model.pcie import PcieFunction
 from fabricdoc.model.rdma import Counters, Gid, Hca, Port
+from fabricdoc.model.selectors import Advice, NodeSelectors, PortSet, Selectors
 
 __all__ = [
-    "Address", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid", "GidChoice",
-    "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour",
-    "Netdev", "Node", "NodeReport", "PcieFunction", "Port", "Qos", "Route", "Rule", "ServerImage", "Tenant",
+    "Address", "Advice", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid",
+    "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour",
+    "Netdev", "Node", "NodeReport", "NodeSelectors", "PcieFunction", "Port", "PortSet", "Qos", "Route", "Rule",
+    "Selectors", "ServerImage", "Tenant",
 ]  # fmt: skip
 
 
@@ -153,7 +155,10 @@ class Link(Frozen):
 
 
 class Fabric(Document):
-    """Nodes, links and findings; `scan --json` and `cables --json` are always this kind."""
+    """Nodes, links and findings; `scan --json` and `cables --json` are always this kind.
+
+    `selectors` follow from proven links; null where none was proven.
+    """
 
     kind: ClassVar[str] = "fabric"
 
@@ -161,3 +166,4 @@ class Fabric(Document):
     failed: tuple[FailedNode, ...] = ()
     links: Fact[tuple[Link, ...]] = ()
     findings: tuple[Finding, ...] = ()
+    selectors: Selectors | None = None

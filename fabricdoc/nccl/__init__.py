@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.nccl.devices import fused, in_device_order
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.merge import merge_proofs, path_problem
     from fabricdoc.nccl.proof import read_proof
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
 HOMES = {
+    "devices": ("fused", "in_device_order"),
     "gids": ("choose_gid", "gid_choices"),
     "merge": ("merge_proofs", "path_problem"),
     "proof": ("read_proof",),
@@ -40,7 +42,9 @@ __all__ = [
     "catalogue",
     "choose_gid",
     "expand",
+    "fused",
     "gid_choices",
+    "in_device_order",
     "merge_proofs",
     "nearest",
     "parse_conditions",

@@ -84,21 +84,21 @@ def ports(fabric: Fabric) -> list[list[str | None]]:
 
 def test_the_twins_of_one_cable_are_two_rails() -> None:
     """A frame reaches both twins of the other end: four ports on one cable, and still two rails."""
-    twins = [["roceP2p1s0f0", "roceP2p1s0f0"], ["rocep1s0f0", "rocep1s0f0"]]
+    twins = [["rocep1s0f0", "rocep1s0f0"], ["roceP2p1s0f0", "roceP2p1s0f0"]]
     assert ports(spark_pair("one")) == ports(spark_pair("one", heard="pairs")) == twins
-    assert ports(spark_pair("one-crossed")) == [["roceP2p1s0f0", "roceP2p1s0f1"], ["rocep1s0f0", "rocep1s0f1"]]
+    assert ports(spark_pair("one-crossed")) == [["rocep1s0f0", "rocep1s0f1"], ["roceP2p1s0f0", "roceP2p1s0f1"]]
 
 
-def test_twins_without_subnets_of_their_own_go_by_name() -> None:
-    twins = [["roceP2p1s0f0", "roceP2p1s0f0"], ["rocep1s0f0", "rocep1s0f0"]]
+def test_twins_without_subnets_of_their_own_go_by_nccls_order() -> None:
+    twins = [["rocep1s0f0", "rocep1s0f0"], ["roceP2p1s0f0", "roceP2p1s0f0"]]
     assert ports(spark_pair("one", addressing="twins-share")) == twins
-    assert sorted(ports(spark_pair("one", addressing="one-twin-bare"))) == twins
+    assert ports(spark_pair("one", addressing="one-twin-bare")) == twins
     assert ports(changed(spark_pair("one"), "*", "netdev", addresses=())) == twins
 
 
 def test_two_cables_are_four_rails_and_four_nodes_on_a_switch_two() -> None:
     assert len(ports(spark_pair("straight"))) == len(ports(spark_pair("crossed"))) == 4
-    assert ports(spark_switch()) == [["roceP2p1s0f0"] * 4, ["rocep1s0f0"] * 4]
+    assert ports(spark_switch()) == [["rocep1s0f0"] * 4, ["roceP2p1s0f0"] * 4]
     assert ports(eight_rail_servers()) and all(len(set(rail)) == 1 for rail in ports(eight_rail_servers()))
 
 
@@ -107,8 +107,22 @@ def test_swapped_addresses_of_twins_pair_by_subnet() -> None:
     one, other = (fabric.nodes[1].netdevs[at].addresses for at in (2, 4))  # type: ignore[index]
     fabric = changed(fabric, "spark-b", "netdev", "enp1s0f0np0", addresses=other)
     fabric = changed(fabric, "spark-b", "netdev", "enP2p1s0f0np0", addresses=one)
-    assert ports(fabric) == [["roceP2p1s0f0", "rocep1s0f0"], ["rocep1s0f0", "roceP2p1s0f0"]]
+    assert ports(fabric) == [["rocep1s0f0", "roceP2p1s0f0"], ["roceP2p1s0f0", "rocep1s0f0"]]
 
 
 def test_a_ring_has_no_rail_that_reaches_every_node() -> None:
     assert ports(spark_ring()) == []
+
+
+def test_rails_are_in_the_order_in_which_nccl_numbers_the_first_nodes_hcas() -> None:
+    """By PCI address, 0000 before 0002, whatever the interfaces are called; without HCAs by name."""
+    assert ports(spark_pair("straight")) == [
+        ["rocep1s0f0"] * 2,
+        ["rocep1s0f1"] * 2,
+        ["roceP2p1s0f0"] * 2,
+        ["roceP2p1s0f1"] * 2,
+    ]
+    bare = changed(spark_pair("one"), "*", "node", hcas=())
+    assert [rail.ports[0].netdev for rail in rails_of(bare)] == ["enP2p1s0f0np0", "enp1s0f0np0"]
+    unknown = changed(spark_pair("one"), "spark-a", "hca", pci=Unknown(unknown="not read"))
+    assert ports(unknown)[0][0] == "roceP2p1s0f0"  # then in the order in which they are listed
