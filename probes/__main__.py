@@ -7,7 +7,7 @@ import sys
 
 from .wire import Wire
 
-MODULES = ("scan", "beacon", "agent")
+MODULES = ("scan", "beacon", "lldp", "agent")
 
 
 def run(module: str, nonce: str) -> int:

@@ -1,8 +1,8 @@
 """The scan probe: waits for one request, reads every section of this node, and answers one report.
 
-The report has the fields of model.fabric.NodeReport. It only looks: no traffic, no writes, no programs
-started; the questions that go into drivers run in forked children while the files are read. Asked to watch, it reads
-counters a second time at the end.
+The report has the fields of model.fabric.NodeReport. It only looks: no traffic, no writes, no program started but
+lldpcli where lldpd runs; the questions that go into drivers run in forked children while the files are read. Asked to
+watch, it reads counters a second time at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import container, counters, gpus, hcas, host, neighbours, netdevs, pcie, routes, rules, verbs
+from . import container, counters, gpus, hcas, host, lldpd, neighbours, netdevs, pcie, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
 from .facts import is_unknown
@@ -71,6 +71,8 @@ def scan(
     counter_child = Question(lambda say: counters.ask(say, root, watch_s), counter_limit_s, needed=rdma)
     gpu_child = Question(gpus.question(request), gpus.LIMIT_S)
     verbs_child = Question(verbs.ask, verbs.LIMIT_S * patience)
+    lldp_limit_s = lldpd.LIMIT_S * patience
+    lldp_child = Question(lambda say: lldpd.ask(say, root, lldp_limit_s), lldp_limit_s, needed=lldpd.is_there(root))
     port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S * patience, needed=rdma)
     host_facts = host.blank()
     interfaces = deadline.read("netdevs", lambda: netdevs.read_netdevs(root))
@@ -92,6 +94,7 @@ def scan(
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
     hcas.with_verbs(found["hcas"], said, reason)
+    found["lldp"] = lldpd.from_said(*lldp_child.answer(deadline, "lldp"))
     said, reason = gpu_child.answer(deadline, "gpus")
     host_facts["nvidia_driver"] = gpus.driver(host_facts["nvidia_driver"], said)
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))

@@ -31,6 +31,7 @@ def merged(name: str, target: str, facts: Facts) -> Node:
         "gpus": gpus(index) or NOT_TOLD,
         "pcie": pcie(index) or NOT_TOLD,
         "counters": counters(facts) or NOT_TOLD,
+        "lldp": lldp(index) or NOT_TOLD,
         "host": filled(Host.model_fields, index.get(("host",), {}), {"environment": {}}),
         "container": filled(Container.model_fields, index.get(("container",), {}), {"evidence": ""}),
     }
@@ -92,6 +93,15 @@ def above(address: str, bridges: Mapping[str, tuple[int, int]]) -> list[str]:
         if bridge.startswith(f"{domain}:") and low <= bus <= high and bridge != address
     ]
     return [bridge for _low, _high, bridge in sorted(over)]
+
+
+def lldp(index: Mapping[tuple[str | int, ...], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every LLDP neighbour told of that names its chassis and its port."""
+    return [
+        {"netdev": str(subject[1]), **told}
+        for subject, told in index.items()
+        if subject[0] == "lldp" and "chassis" in told and "port" in told
+    ]
 
 
 def counters(facts: Facts) -> list[dict[str, Any]]:

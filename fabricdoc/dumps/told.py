@@ -6,7 +6,7 @@ A fact's `path` says what it is about; its first word is the kind:
     ("netdev", NAME, FIELD)   ("address", NETDEV, "IP/PREFIX") -> scope   ("qos", NETDEV, FIELD)
     ("route", TEXT) ("rule", TEXT) ("neighbour", IP, NETDEV) -> the fields of the model as a dict
     ("pcie", ADDRESS, FIELD)   ("gpu", INDEX, FIELD)   ("host", FIELD)   ("sysctl", NAME)
-    ("counter", SUBJECT, SOURCE, NAME) -> int   ("path", GPU, HCA) -> PIX...   ("lldp", NETDEV, WHAT)
+    ("counter", SUBJECT, SOURCE, NAME) -> int   ("path", GPU, HCA) -> PIX...   ("lldp", NETDEV, NUMBER, WHAT)
 
 FIELD is a field of the model (fabricdoc.model.fabric). A kind or field that the model lacks stays a fact for whoever
 explains the text; `merging` leaves it out. No meaning is judged here.

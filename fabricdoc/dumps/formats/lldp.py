@@ -16,7 +16,7 @@ MAX_NEIGHBOURS = 4096
 
 
 def read(document: Mapping[str, Any], number: int) -> Iterator[Told]:
-    """Facts ("lldp", NETDEV, NEIGHBOUR, WHAT): chassis id, system name, port id and description."""
+    """Facts ("lldp", NETDEV, NEIGHBOUR, WHAT): chassis id, system name, port id and description, whether it bridges."""
     counts: dict[str, int] = {}
     for name, about in _interfaces(document):
         index = counts[name] = counts.get(name, -1) + 1
@@ -24,6 +24,8 @@ def read(document: Mapping[str, Any], number: int) -> Iterator[Told]:
             return
         for what, value in _neighbour(about).items():
             yield from known(("lldp", name, index, what), value, number)
+        if _bridges(about):
+            yield from known(("lldp", name, index, "bridge"), True, number)
 
 
 def _interfaces(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -49,6 +51,15 @@ def _neighbour(about: Mapping[str, Any]) -> dict[str, str]:
         found["port"] = _id(port.get("id"))
         found["port_description"] = _scalar(port.get("descr"))
     return found
+
+
+def _bridges(about: Mapping[str, Any]) -> bool:
+    """Whether it has bridging enabled, wherever its chassis stands (under its name, or not)."""
+    chassis = _many(about.get("chassis"))
+    named = (part for one in chassis for part in one.values() if isinstance(part, Mapping))
+    inner = (*chassis, *named)
+    capabilities = (one for each in inner for one in _many(each.get("capability")))
+    return any(one.get("type") == "Bridge" and one.get("enabled") is True for one in capabilities)
 
 
 def _id(value: Any) -> str:

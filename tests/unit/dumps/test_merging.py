@@ -122,6 +122,17 @@ def test_routes_rules_and_neighbours() -> None:
     assert sizes == [3, 2, 2]
 
 
+def test_lldp_neighbours_that_name_themselves() -> None:
+    (beta, own) = node_of("lldp.json").lldp  # type: ignore[misc]
+    assert (beta.netdev, beta.chassis, beta.port) == ("enp1s0f0np0", "0a:0b:0c:03:22:10", "0a:0b:0c:03:22:11")
+    assert (beta.system, beta.port_description, beta.bridge) == ("spark-b", "enp1s0f1np1", False)
+    assert (own.chassis, own.port) == ("0a:0b:0c:03:11:10", "self")
+    assert node_of("topo.txt").lldp == NOT_TOLD
+    facts = Facts()
+    facts.add("x", [Told(("lldp", "p0", 0, "chassis"), "a", 1), Told(("lldp", "p0", 0, "bridge"), True, 1)])
+    assert merged("n", "t", facts).lldp == NOT_TOLD
+
+
 def test_facts_that_are_no_report_are_refused() -> None:
     facts = Facts()
     facts.add("f", [Told(("address", "e0", "10.0.0.1/99"), "global", 1)])

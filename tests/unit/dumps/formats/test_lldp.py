@@ -50,3 +50,17 @@ def test_any_shape_is_read(value: object) -> None:
 
 def test_nobody_heard() -> None:
     assert neighbours('{"lldp": {}}') == {}
+
+
+@pytest.mark.parametrize("several", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_switch_is_told_in_every_shape(enabled: bool, named: bool, several: bool) -> None:
+    capability: object = {"type": "Bridge", "enabled": enabled}
+    about: object = {"id": {"type": "mac", "value": "0a:0b:0c:03:22:10"}, "capability": capability}
+    if several:
+        about = {"id": {"type": "mac", "value": "0a:0b:0c:03:22:10"}, "capability": [{"type": "Router"}, capability]}
+    entry = {"chassis": {"leaf1": about} if named else about, "port": {"id": {"type": "ifname", "value": "swp1"}}}
+    (told,) = neighbours(json.dumps({"lldp": {"interface": {"p0": entry}}})).values()
+    assert told.get("bridge") is (True if enabled else None)
+    assert told["port"] == "swp1"
