@@ -17,9 +17,9 @@ from fabricdoc.model.selectors import Advice, NodeSelectors, PortSet, Selectors
 
 __all__ = [
     "Address", "Advice", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid",
-    "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour", "Neighbour",
-    "Netdev", "Node", "NodeReport", "NodeSelectors", "PcieFunction", "Port", "PortSet", "Qos", "Route", "Rule",
-    "Selectors", "ServerImage", "Tenant",
+    "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour",
+    "Neighbour", "Netdev", "Node", "NodeReport", "NodeSelectors", "PcieFunction", "Port", "PortSet", "Qos", "Route",
+    "Rule", "Selectors", "ServerImage", "Tenant",
 ]  # fmt: skip
 
 
