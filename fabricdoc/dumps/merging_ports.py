@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NOT_TOLD = {"unknown": "not in the dump"}
+SOFT = ("rdma_rxe", "siw")
 HCA = ("driver", "firmware", "node_guid", "sys_image_guid", "board_id", "pci", "hca_type")
 PORT = (
     "state", "phys_state", "rate_gbps", "link_layer", "active_mtu", "netdev", "max_mtu", "gid_slots",
@@ -39,7 +40,8 @@ def _function(name: str, port: int, index: Index) -> dict[str, Any]:
     """
     netdev = index.get(("port", name, port), {}).get("netdev")
     told = index.get(("netdev", str(netdev)), {})
-    soft = name.startswith(("rxe", "siw")) or told.get("kind") is not None
+    driver = index.get(("hca", name), {}).get("driver")
+    soft = name.startswith(("rxe", "siw")) or driver in SOFT or told.get("kind") is not None
     return {} if soft or "pci" not in told else {key: told[key] for key in ("pci", "driver") if key in told}
 
 

@@ -19,6 +19,10 @@ GID = re.compile(r"\s*GID\[\s*(\d{1,5})\]\s*:\s*([0-9a-fA-F:.]+)(?:,\s*(\S.*?))?
 WIDTHS = {"1": 1, "2": 4, "4": 8, "8": 12, "16": 2}
 MELLANOX = "0x02c9"
 PORT_KEYS = {"state", "max_mtu", "active_mtu", "link_layer", "phys_state", "active_width", "active_speed"}
+NO_FIRMWARE = "0.0.0"
+"""What libibverbs makes of a version of 0, which soft devices have; the kernel writes none."""
+SOFT_VENDORS = {0xFFFFFF: "rdma_rxe"}
+"""RXE_VENDOR_ID of drivers/infiniband/sw/rxe/rxe_param.h."""
 
 
 def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
@@ -59,8 +63,10 @@ def _device(device: str, key: str, value: str, number: int, vendor: str) -> list
         return known(("hca", device, "hca_type"), f"MT{value}", number, weak=True)
     if key in ("node_guid", "sys_image_guid"):
         return known(("hca", device, key), guid(value), number)
+    if key == "vendor_id" and re.fullmatch(r"0x[0-9a-fA-F]{1,8}", value):
+        return known(("hca", device, "driver"), SOFT_VENDORS.get(int(value, 16)), number)
     names = {"fw_ver": "firmware", "board_id": "board_id"}
-    return known(("hca", device, names[key]), value, number) if key in names else []
+    return known(("hca", device, names[key]), value, number) if key in names and value != NO_FIRMWARE else []
 
 
 def _port(device: str, port: int, key: str, value: str, number: int) -> list[Told]:
@@ -71,6 +77,8 @@ def _port(device: str, port: int, key: str, value: str, number: int) -> list[Tol
         return known(path, word.removeprefix("PORT_"), number)
     if key in ("max_mtu", "active_mtu"):
         return known(path, whole(word), number)
+    if key == "gid_tbl_len":
+        return known(("port", device, port, "gid_slots"), whole(word), number)
     if key == "phys_state":
         return known(path, phys_state(word), number)
     return known(path, word, number) if key == "link_layer" else []
@@ -91,6 +99,7 @@ FORMAT = Format(
     command=r"ibv_devinfo\b",
     file=r"(?:ibv[-_]?)?devinfo",
     begins=r"\s*hca_id:\s*\S",
-    goes_on=r"\s+[\w ./-]+:(?:\s|$)|\s*GID\[|[a-z]\w*:(?:\s|$)|\s*[A-Z][A-Z0-9_]+\s*$|\s*Unknown flags",
+    goes_on=r"\s+\S|GID\[|[a-z][\w ]*:(?:\s|$)|[A-Z][A-Z0-9_]+\s*$|Unknown flags|NO SUPPORT\s*$"
+    r"|[\w ]+ not supported\s*$",
     read=read,
 )

@@ -55,6 +55,12 @@ def test_an_hca_is_of_the_function_of_its_interface(name: str, netdev: dict[str,
     assert one["driver"] == (netdev["driver"] if pci != NOT_TOLD else NOT_TOLD)
 
 
+def test_a_soft_device_under_any_name_is_of_no_function() -> None:
+    about = {("netdev", "e0"): {"pci": "0000:01:00.0", "driver": "virtio_net"}, ("port", "m0", 1): {"netdev": "e0"}}
+    (one,) = hcas({**about, ("hca", "m0"): {"driver": "rdma_rxe"}})
+    assert (one["pci"], one["driver"]) == (NOT_TOLD, "rdma_rxe")
+
+
 def test_what_is_told_of_the_hca_itself_counts_more() -> None:
     (one,) = hcas({("port", "m0", 1): {"netdev": "e0"}, ("netdev", "e0"): {"pci": "a"}, ("hca", "m0"): {"pci": "b"}})
     assert one["pci"] == "b"

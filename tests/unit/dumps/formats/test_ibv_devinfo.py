@@ -155,3 +155,41 @@ def test_any_text_gives_facts_of_named_devices_or_none(text: str) -> None:
     for path, value in facts(text, "ibv_devinfo.txt").items():
         assert path[0] in ("hca", "port", "gid") and path[1] and value is not None
         assert path[0] == "hca" or int(path[2]) > 0
+
+
+SOFT = """hca_id:\trocep1s0f0
+\ttransport:\t\t\tInfiniBand (0)
+\tfw_ver:\t\t\t\t0.0.0
+\tvendor_id:\t\t\t0xffffff
+\tgeneral_odp_caps:
+\trc_odp_caps:
+\t\t\t\t\tNO SUPPORT
+\tcompletion_timestamp_mask not supported
+\tcore clock not supported
+\traw packet caps:
+\t\t\t\t\tC-VLAN stripping offload
+\ttag matching not supported
+\tnum_comp_vectors:\t\t1
+\t\tport:\t1
+\t\t\tactive_mtu:\t\t4096 (5)
+\t\t\tgid_tbl_len:\t\t1024
+\t\t\tGID[  1]:\t\t::ffff:192.168.11.1, RoCE v2
+"""
+"""As rdma-core 44 prints rdma_rxe, most attributes left out."""
+
+
+@pytest.mark.parametrize("text", [SOFT, "\n".join(line.strip() for line in SOFT.splitlines() if "C-VLAN" not in line)])
+def test_what_a_device_does_not_support_does_not_end_its_output(text: str) -> None:
+    found = facts(text)
+    assert [tool for tool, _first, _last in tools(text)] == ["ibv_devinfo"]
+    assert found[("port", "rocep1s0f0", 1, "active_mtu")] == 4096
+    assert found[("port", "rocep1s0f0", 1, "gid_slots")] == 1024
+    assert found[("gid", "rocep1s0f0", 1, 1, "ipv4")] == "192.168.11.1"
+
+
+def test_a_soft_device_has_a_driver_and_no_firmware() -> None:
+    found = facts(SOFT)
+    assert found[("hca", "rocep1s0f0", "driver")] == "rdma_rxe"
+    assert ("hca", "rocep1s0f0", "firmware") not in found
+    assert ("hca", "rocep1s0f0", "driver") not in facts(TEXT)
+    assert ("hca", "a", "driver") not in facts("hca_id: a\n\tvendor_id: 0xfffffffffffffffff\n\tvendor_id: x\n")
