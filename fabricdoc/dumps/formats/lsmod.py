@@ -1,4 +1,7 @@
-"""`lsmod`: the loaded modules that matter to RDMA and GPUs. The list is whole: what is not in it is not loaded."""
+"""`lsmod`: the loaded modules that the probe watches too. The list is whole: what is not in it is not loaded.
+
+WATCHED is that of probes/machine.py, which no reader may import; a test holds the two together.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,17 @@ from fabricdoc.dumps.formats.base import Format, Line
 from fabricdoc.dumps.told import Told
 
 ROW = re.compile(r"(?P<name>\w{1,64})\s+\d+\s+\d+(?:\s|$)")
-OURS = re.compile(
-    r"nvidia|ib_|mlx[45]|rdma|irdma|bnxt|iw_|siw|efa|gdrdrv|nv_peer|erdma|hns|knem|xpmem|nvme_rdma|rpcrdma"
-)
+WATCHED = (
+    "bnxt_re", "bonding", "efa", "gdrdrv", "ib_core", "ib_umad", "ib_uverbs", "ionic_rdma", "irdma", "mlx4_ib",
+    "mlx5_core", "mlx5_ib", "nv_peer_mem", "nvidia", "nvidia_fs", "nvidia_peermem", "nvidia_uvm", "qedr", "rdma_cm",
+    "rdma_rxe", "rdma_ucm", "siw",
+)  # fmt: skip
 
 
 def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
-    """One fact: the names, sorted, where the list begins."""
+    """One fact: the names, in the probe's order, where the list begins."""
     names = {match["name"] for _number, text in lines if (match := ROW.match(text))}
-    kept = sorted(name for name in names if OURS.match(name))
+    kept = [name for name in WATCHED if name in names]
     if kept or re.match(r"Module\s+Size", lines[0].text):
         yield Told(("host", "modules"), kept, lines[0].number)
 

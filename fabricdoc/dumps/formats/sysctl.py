@@ -34,6 +34,6 @@ FORMAT = Format(
     command=r"sysctl\b",
     file=r"sysctl",
     begins=r"(?:net|kernel|vm|fs|dev|user|debug|abi)\.[\w./:*@-]+\s*=",
-    goes_on=r"sysctl: ",
+    goes_on=r"sysctl: |[a-z]\w*\.[\w./:*@-]+\s*=",
     read=read,
 )

@@ -33,3 +33,9 @@ def test_forwarding_is_on_or_off() -> None:
 )
 def test_what_tells_nothing(name: str, value: str) -> None:
     assert setting(name, value, 1) == []
+
+
+def test_settings_of_any_other_kind_stand_in_the_same_output() -> None:
+    text = "abi.vsyscall32 = 1\ncrypto.fips_enabled = 0\nsunrpc.tcp_max_slots = 65536\nnet.ipv4.ip_forward = 1\n"
+    assert tools(text) == [("sysctl", 1, 4)]
+    assert facts(text) == {("host", "ip_forward"): True}
