@@ -1,6 +1,9 @@
 """Whether this process is inside a container, and what says so. Files and variables only; no judgement.
 
-Order matters: a Kubernetes pod also looks like its runtime, so the outermost name is asked for first.
+Order matters: a Kubernetes pod also looks like its runtime, so the outermost name is asked for first. An overlay as
+root is a container's, unless the machine itself has it (a diskless or live system): then this process is in the first
+PID namespace (its inode is fixed, include/linux/proc_ns.h) and has process 1's very root mount, whose id every mount
+namespace has for itself (/proc/PID/mountinfo, readable by any user).
 """
 
 from __future__ import annotations
@@ -10,8 +13,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .facts import exists, is_unknown, read_text, unknown
+from .facts import attempt, exists, is_unknown, load, read_text, unknown
+from .pcie import linked
 
+FIRST_PIDS = "pid:[4026531836]"
+ROOT_MOUNT = re.compile(r"^\S+ \S+ \S+ \S+ / .*$", re.MULTILINE)
 OVERLAY = "the root file system is an overlay, but no known runtime left its mark"
 NAMED = {"docker": "docker", "podman": "podman", "lxc": "lxc", "lxc-libvirt": "lxc"}
 CGROUPS = (
@@ -26,7 +32,7 @@ def read_container(root: str = "", environ: Mapping[str, str] = os.environ) -> d
     """model.fabric.Container: docker, podman, kubernetes, slurm, lxc or none, with the evidence."""
     for kind, evidence in (*_by_variable(environ), *_by_file(root), *_by_cgroup(root)):
         return {"kind": kind, "evidence": evidence}
-    if _root_is_overlay(root):
+    if _root_is_overlay(root) and not _is_the_machines(root):
         return {"kind": unknown(OVERLAY), "evidence": ""}
     return {"kind": "none", "evidence": ""}
 
@@ -60,5 +66,19 @@ def _by_cgroup(root: str) -> list[tuple[str, str]]:
 
 
 def _root_is_overlay(root: str) -> bool:
-    mounts = read_text(f"{root}/proc/self/mountinfo")
-    return not is_unknown(mounts) and re.search(r"^\S+ \S+ \S+ \S+ / .* - overlay ", mounts, re.MULTILINE) is not None
+    return " - overlay " in _root_mount(root, "self")
+
+
+def _is_the_machines(root: str) -> bool:
+    """Whether the root mount is the machine's own; False also where that can't be told."""
+    if linked(f"{root}/proc/self/ns/pid") != FIRST_PIDS:
+        return False
+    own, first = (_root_mount(root, process).partition(" ")[0] for process in ("self", "1"))
+    return own == first != ""
+
+
+def _root_mount(root: str, process: str) -> str:
+    """The line of /proc/PROCESS/mountinfo about the last mount on /, "" where there is none to be read."""
+    mounts = attempt(lambda: load(f"{root}/proc/{process}/mountinfo"))
+    found = [] if is_unknown(mounts) else ROOT_MOUNT.findall(mounts)
+    return found[-1] if found else ""

@@ -66,13 +66,49 @@ def test_what_only_looks_like_a_container_is_none(
     assert read(tmp_path, files, environ).kind == "none"
 
 
+OVERLAY = "{} 22 0:27 / / rw,relatime shared:1 - overlay overlay rw,lowerdir=/x"
+
+
 def test_an_overlay_root_without_a_mark_is_unknown(tmp_path: Path) -> None:
-    found = read(
-        tmp_path, {"proc/self/mountinfo": "30 22 0:27 / / rw,relatime shared:1 - overlay overlay rw,lowerdir=/x"}
-    )
+    found = read(tmp_path, {"proc/self/mountinfo": OVERLAY.format(30)})
     assert isinstance(found.kind, Unknown)
     below = "1 0 8:1 / / rw - ext4 /dev/sda rw\n31 1 0:28 / /var/x rw - overlay overlay rw"
     assert read(tmp_path, {"proc/self/mountinfo": below}).kind == "none"
+
+
+def test_of_two_mounts_on_the_root_the_upper_one_counts(tmp_path: Path) -> None:
+    under = "1 1 0:2 / / rw - rootfs rootfs rw\n"
+    assert isinstance(read(tmp_path, {"proc/self/mountinfo": under + OVERLAY.format(30)}).kind, Unknown)
+    over = OVERLAY.format(30) + "\n40 30 8:1 / / rw - ext4 /dev/sda rw"
+    assert read(tmp_path, {"proc/self/mountinfo": over}).kind == "none"
+
+
+def test_an_overlay_among_very_many_mounts_is_seen(tmp_path: Path) -> None:
+    mounts = [OVERLAY.format(30), *(f"{at} 30 0:{at} / /m/{at} rw - tmpfs tmpfs rw" for at in range(31, 400))]
+    assert isinstance(read(tmp_path, {"proc/self/mountinfo": "\n".join(mounts)}).kind, Unknown)
+
+
+FIRST, OTHER = "pid:[4026531836]", "pid:[4026532500]"
+
+
+@pytest.mark.parametrize(
+    ("pids", "first", "kind"),
+    [
+        (FIRST, OVERLAY.format(30), "none"),  # a diskless machine: its first process has the very mount
+        (FIRST, OVERLAY.format(31), None),  # a mount namespace of its own, with the machine's PIDs
+        (FIRST, "30 0 8:1 / /mnt rw - ext4 /dev/sda rw", None),
+        (FIRST, "", None),  # not to be read: it is not ours to say
+        (OTHER, OVERLAY.format(30), None),  # process 1 is the container's own
+    ],
+)
+def test_an_overlay_root_is_the_machines_own_where_process_1_has_it(
+    tmp_path: Path, pids: str, first: str, kind: str | None
+) -> None:
+    (tmp_path / "proc/self/ns").mkdir(parents=True)
+    (tmp_path / "proc/self/ns/pid").symlink_to(pids)
+    files = {"proc/self/mountinfo": OVERLAY.format(30), **({"proc/1/mountinfo": first} if first else {})}
+    found = read(tmp_path, files)
+    assert found.kind == kind if kind else isinstance(found.kind, Unknown)
 
 
 def test_an_unreadable_tree_is_none(tmp_path: Path) -> None:
