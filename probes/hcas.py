@@ -62,9 +62,17 @@ def device_names(root: str = "") -> list[str]:
 
 
 def pci_addresses(root: str = "") -> list[str]:
-    """The PCI addresses of the HCAs that have one; no question to a driver."""
+    """The PCI addresses of the HCAs, of a soft one its interface's; no question to a driver."""
     base = f"{root}/sys/class/infiniband"
-    return [address for name in listed(base) if isinstance(address := _pci(f"{base}/{name}"), str)]
+    found = (_pci_below(f"{base}/{name}", root) for name in listed(base))
+    return [address for address in found if isinstance(address, str)]
+
+
+def _pci_below(base: str, root: str) -> Any:
+    """The function whose link a device's packets take."""
+    parent = read_text(f"{base}/parent")
+    soft = not is_unknown(parent) and NETDEV.fullmatch(parent)
+    return pci_of(f"{root}/sys/class/net/{parent}/device") if soft else _pci(base)
 
 
 def _from_sysfs(root: str, said: dict[str, Any] | None, reason: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from . import container, counters, gpus, hcas, host, lldpd, neighbours, netdevs, pcie, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
-from .facts import is_unknown
+from .facts import is_unknown, unknown
 from .wire import Wire
 
 REQUEST_WAIT_S = 30.0
@@ -22,6 +22,7 @@ DEADLINE_S = 10.0
 MOST_S = 600.0
 PATIENT_S = 30.0
 ANSWER_RESERVE_S = 0.2
+HIDDEN = "sysfs hides the HCAs, and what is found by them there; only RDMA netlink tells of them"
 
 
 def main(wire: Wire) -> int:
@@ -101,6 +102,8 @@ def scan(
     if "kind" not in found["container"]:
         found["container"] = {"kind": found["container"], "evidence": ""}
     said, reason = counter_child.answer(deadline, "counters", _more_time(begun + watch_s, watch_s, pause))
+    if not rdma and isinstance(found["hcas"], list) and found["hcas"]:
+        reason, found["pcie"] = HIDDEN, found["pcie"] or unknown(HIDDEN)
     found |= {"counters": counters.from_said(said, reason), "watched_s": said.get("watched_s", 0.0)}
     return {**found, "host": host_facts, "timings_ms": deadline.timings_ms}
 

@@ -231,6 +231,15 @@ def test_pci_addresses_without_a_question_to_a_driver(tmp_path: Path) -> None:
     assert hcas.pci_addresses(f"{tmp_path}/gone") == []
 
 
+def test_the_function_of_a_soft_device_is_its_interfaces(tmp_path: Path) -> None:
+    spark(tmp_path)
+    rxe(tmp_path, name="rxe0", netdev=SPARK[1].netdev)
+    rxe(tmp_path, name="rxe1", netdev="../../gone")
+    assert sorted(hcas.pci_addresses(str(tmp_path))) == sorted([SPARK[1].pci, *(one.pci for one in SPARK)])
+    soft = next(one for one in hcas.read_hcas(str(tmp_path)) if one["name"] == "rxe0")
+    assert isinstance(Hca.model_validate(soft).pci, Unknown)
+
+
 DEVICE = nldev.Device(3, "mlx5_0", "28.45.4028", "fc4c:ea03:00f9:4230", SYS_IMAGE_GUID, "roce")
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fabricdoc.fabric.report import read_report
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Host, NodeReport
-from fabricdoc.probes import counters, ethtool, gpus, hcas, netdevs, pcie, scan, verbs
+from fabricdoc.probes import counters, ethtool, gpus, hcas, netdevs, nldev, pcie, scan, verbs
 from fabricdoc.probes.wire import Wire
 from tests.sysfs import EINVAL_FILE, SPARK, spark
 
@@ -170,6 +170,18 @@ def test_without_an_hca_no_child_is_started_for_one(tmp_path: Path, monkeypatch:
     report = NodeReport.model_validate(scan.scan(10, str(tmp_path)))
     assert sorted(started) == sorted([gpus.LIMIT_S, verbs.LIMIT_S])
     assert (report.hcas, report.counters, report.pcie) == ((), (), ())
+
+
+def test_where_sysfs_hides_the_hcas_nothing_is_said_of_their_counters_and_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sys/class").mkdir(parents=True)
+    device = nldev.Device(0, "mlx5_0", "", "", "", "roce")
+    monkeypatch.setattr(hcas, "read_hcas", lambda *_: [nldev.hca(device, [nldev.Port(1, "ACTIVE", "LinkUp", "e0")])])
+    report = NodeReport.model_validate(scan.scan(10, str(tmp_path), watch_s=500, pause=lambda _seconds: None))
+    assert report.counters == report.pcie == Unknown(unknown=scan.HIDDEN)
+    assert not isinstance(report.hcas, Unknown)
+    assert (report.hcas[0].ports[0].netdev, report.watched_s) == ("e0", 0.0)
 
 
 def test_without_an_hca_there_is_nothing_to_watch(tmp_path: Path) -> None:
