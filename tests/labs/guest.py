@@ -23,12 +23,17 @@ class Guest:
         self.name = machine.name
         self.spec = NodeSpec(machine.name, machine.name, ssh_config=str(config))
         self.changed = False
+        self._undo: list[str] = []
         sharing = ["-o", "ControlMaster=auto", "-o", f"ControlPath={folder}/{self.name}.ssh", "-o", "ControlPersist=60"]
         self._ssh = ["ssh", "-F", str(config), *sharing, "-o", "BatchMode=yes", "-o", "ConnectTimeout=20"]
 
-    def do(self, script: str) -> str:
-        """Run shell lines in the guest (each must succeed) and return what they print."""
+    def do(self, script: str, undo: str = "") -> str:
+        """Run shell lines in the guest (each must succeed) and return what they print.
+
+        `undo` are lines for what the healthy state does not say by itself; `restore` runs the last ones first.
+        """
         self.changed = True
+        self._undo.insert(0, undo)
         return self.ask(script)
 
     def ask(self, script: str, limit_s: float = SCRIPT_LIMIT_S) -> str:
@@ -52,8 +57,9 @@ class Guest:
     def restore(self) -> None:
         """The healthy state, the ordinary python, and this machine's time."""
         self.spec = dataclasses.replace(self.spec, python=DEFAULT_PYTHON, env={})
-        self.ask(f"/lab/healthy @{time.time():.2f}\n")
-        self.changed = False
+        lines = "\n".join(("set +e", *filter(None, self._undo), "set -e"))
+        self.ask(f"{lines}\n/lab/healthy @{time.time():.2f}\n")
+        self.changed, self._undo = False, []
 
     def hang_up(self) -> None:
         """End the shared connection."""

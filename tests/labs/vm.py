@@ -28,7 +28,10 @@ def port_path(folder: Path, machine: Machine, rail: str) -> Path:
 
 
 def qemu_words(folder: Path, image: Path, machine: Machine, seed: Path) -> list[str]:
-    """The command line of one guest; its rails lead to the patch panel's socket in the same folder."""
+    """The command line of one guest; its rails lead to the patch panel's socket in the same folder.
+
+    Each rail's NIC sits behind a PCIe root port of its own, so that it has a link, as a real one has.
+    """
     words = [QEMU, "-accel", "tcg,thread=single", "-M", "q35", "-cpu", "max", "-smp", "1", "-m", str(MEMORY_MB)]
     words += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-name", machine.name]
     words += ["-kernel", str(image / "vmlinux"), "-initrd", str(image / "initrd")]
@@ -45,8 +48,8 @@ def qemu_words(folder: Path, image: Path, machine: Machine, seed: Path) -> list[
         local, remote = port_path(folder, machine, rail), folder / "panel"
         ends = f"local.type=unix,local.path={local},remote.type=unix,remote.path={remote}"
         words += ["-netdev", f"dgram,id={rail},{ends}"]
-        nic = f"virtio-net-pci,netdev={rail},mac={machine.mac}:{at:02},speed=25000,duplex=full,romfile="
-        words += ["-device", nic]
+        nic = f"virtio-net-pci,netdev={rail},bus=root{at},mac={machine.mac}:{at:02},speed=25000,duplex=full,romfile="
+        words += ["-device", f"pcie-root-port,id=root{at},chassis={at},slot={at}", "-device", nic]
     return [*words, "-device", "virtio-rng-pci"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fabricdoc.model.fabric import Fabric
 from tests.labs.lab import RoceLab, missing_tools, open_roce_lab
 
 
@@ -34,6 +35,12 @@ def booted() -> Iterator[RoceLab]:
         pytest.skip(reason)
     with open_roce_lab() as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def healthy(booted: RoceLab) -> Fabric:
+    """A scan of the healthy lab, one for a module's tests."""
+    return booted.scan()
 
 
 @pytest.fixture

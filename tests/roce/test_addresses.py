@@ -102,7 +102,8 @@ def test_a_pinned_gid_index_that_does_not_fit_every_port(lab: RoceLab) -> None:
 
 def test_a_rail_without_its_route_and_a_rule_that_sends_it_elsewhere(lab: RoceLab) -> None:
     lab.alpha.do(
-        f"ip route del 192.168.11.0/24\ntouch /lab/ruled\nip rule add from {ALPHA.addresses[0]} table 77 priority 100\n"
+        f"ip route del 192.168.11.0/24\nip rule add from {ALPHA.addresses[0]} table 77 priority 100\n",
+        undo="ip rule del priority 100",
     )
     alpha = node(lab.scan(), "alpha")
     assert not isinstance(alpha.routes, Unknown) and not isinstance(alpha.rules, Unknown)

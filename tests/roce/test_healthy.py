@@ -13,11 +13,6 @@ from tests.roce.seeing import found, told
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
 
-@pytest.fixture(scope="module")
-def fabric(booted: RoceLab) -> Fabric:
-    return booted.scan()
-
-
 def ports(node: Node) -> dict[str, Port]:
     assert not isinstance(node.hcas, Unknown)
     return {hca.name: hca.ports[0] for hca in node.hcas}
@@ -28,18 +23,18 @@ def netdevs(node: Node) -> dict[str, Netdev]:
     return {netdev.name: netdev for netdev in node.netdevs}
 
 
-def test_both_nodes_answer_with_debians_own_python(fabric: Fabric) -> None:
-    assert fabric.failed == ()
-    assert [node.name for node in fabric.nodes] == ["alpha", "beta"]
-    for node in fabric.nodes:
+def test_both_nodes_answer_with_debians_own_python(healthy: Fabric) -> None:
+    assert healthy.failed == ()
+    assert [node.name for node in healthy.nodes] == ["alpha", "beta"]
+    for node in healthy.nodes:
         assert str(node.host.python).startswith("3.11.")
         assert str(node.host.os) == "Debian GNU/Linux 12 (bookworm)"
         assert node.host.hostname == node.name
-    assert len({str(node.host.machine_id) for node in fabric.nodes}) == 2
+    assert len({str(node.host.machine_id) for node in healthy.nodes}) == 2
 
 
-def test_soft_roce_devices_are_active_with_their_mtus(fabric: Fabric) -> None:
-    for node in fabric.nodes:
+def test_soft_roce_devices_are_active_with_their_mtus(healthy: Fabric) -> None:
+    for node in healthy.nodes:
         assert not isinstance(node.hcas, Unknown)
         assert [(hca.name, hca.driver) for hca in node.hcas] == [(name, "rdma_rxe") for name in HCAS]
         for port, netdev in zip(ports(node).values(), PORTS, strict=True):
@@ -47,8 +42,8 @@ def test_soft_roce_devices_are_active_with_their_mtus(fabric: Fabric) -> None:
             assert (port.active_mtu, port.rate_gbps) == (4096, 25.0)
 
 
-def test_gids_are_found_by_value(fabric: Fabric) -> None:
-    for node, machine in zip(fabric.nodes, MACHINES, strict=True):
+def test_gids_are_found_by_value(healthy: Fabric) -> None:
+    for node, machine in zip(healthy.nodes, MACHINES, strict=True):
         for port, address, netdev in zip(ports(node).values(), machine.addresses, PORTS, strict=True):
             assert not isinstance(port.gids, Unknown)
             assert {gid.type for gid in port.gids} == {"RoCE v2"}
@@ -58,8 +53,8 @@ def test_gids_are_found_by_value(fabric: Fabric) -> None:
             assert local.link_local
 
 
-def test_netdevs_have_their_subnets_mtu_and_names(fabric: Fabric) -> None:
-    for node, machine in zip(fabric.nodes, MACHINES, strict=True):
+def test_netdevs_have_their_subnets_mtu_and_names(healthy: Fabric) -> None:
+    for node, machine in zip(healthy.nodes, MACHINES, strict=True):
         for name, address in zip(PORTS, machine.addresses, strict=True):
             netdev = netdevs(node)[name]
             assert (netdev.mtu, netdev.carrier, netdev.operstate, netdev.speed_mbps) == (9000, True, "up", 25000)
@@ -68,20 +63,20 @@ def test_netdevs_have_their_subnets_mtu_and_names(fabric: Fabric) -> None:
             assert netdev.altnames == (name.replace("enp1s0", "ens1"),)
 
 
-def test_verbs_can_be_used_from_here(fabric: Fabric) -> None:
-    for node in fabric.nodes:
+def test_verbs_can_be_used_from_here(healthy: Fabric) -> None:
+    for node in healthy.nodes:
         assert not isinstance(node.host.infiniband_devices, Unknown)
         assert {"uverbs0", "uverbs1", "rdma_cm"} <= set(node.host.infiniband_devices)
         assert str(node.host.libibverbs).rpartition("/")[2].startswith("libibverbs.so.1")
         assert node.host.memlock == -1
 
 
-def test_nothing_is_wrong_with_a_healthy_pair(fabric: Fabric) -> None:
-    assert told(fabric) == []
+def test_nothing_is_wrong_with_a_healthy_pair(healthy: Fabric) -> None:
+    assert told(healthy) == []
 
 
-def test_beacons_prove_the_crossed_cabling(lab: RoceLab, fabric: Fabric) -> None:
-    mapped = lab.cables(fabric)
+def test_beacons_prove_the_crossed_cabling(lab: RoceLab, healthy: Fabric) -> None:
+    mapped = lab.cables(healthy)
     assert not isinstance(mapped.links, Unknown), mapped.links
     ends = [(link.kind, link.a.netdev, link.b.netdev, link.a.ip, link.b.ip) for link in mapped.links]
     assert ends == [

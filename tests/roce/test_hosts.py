@@ -42,7 +42,7 @@ def test_settings_that_decide_where_packets_go(lab: RoceLab) -> None:
 
 
 def test_a_firewall_that_drops_by_default(lab: RoceLab) -> None:
-    lab.beta.do(f"touch /lab/filtered\nnft -f - <<'END'\n{RULES}\nEND\n")
+    lab.beta.do(f"nft -f - <<'END'\n{RULES}\nEND\n", undo="nft flush ruleset")
     assert "0 received" in lab.alpha.ask(f"ping -c 1 -W 2 {BETA.addresses[1]} || true\n")
     fabric = lab.cables()
     finding = found(fabric, "host-firewall", "beta")
