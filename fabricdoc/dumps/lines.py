@@ -6,6 +6,7 @@ Nothing is recognised here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from fabricdoc.dumps.formats import Line
 
@@ -17,11 +18,20 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 def lines_of(text: str) -> list[Line]:
     """Its lines from 1. A line ends with LF, CRLF or CR; one that is longer than 64 KiB is cut."""
-    whole = text.replace("\r\n", "\n").replace("\r", "\n")
-    rows = whole.split("\n")
-    if rows and rows[-1] == "":
+    return [Line(number, clean(row)) for number, row in enumerate(_rows(text), 1)]
+
+
+def some_of(text: str, numbers: Iterable[int]) -> dict[int, str]:
+    """Those of its lines by number, as `lines_of` gives them."""
+    rows = _rows(text)
+    return {number: clean(rows[number - 1]) for number in set(numbers) if 0 < number <= len(rows)}
+
+
+def _rows(text: str) -> list[str]:
+    rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if rows[-1] == "":
         rows.pop()
-    return [Line(number, clean(row)) for number, row in enumerate(rows, 1)]
+    return rows
 
 
 def clean(row: str) -> str:

@@ -6,11 +6,12 @@ only what a document holds: no text proves which port meets which. Judgement is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fabricdoc.dumps import files, saved
+from fabricdoc.dumps.sources import Facts
 from fabricdoc.dumps.texts import FromTexts, Texts
 from fabricdoc.dumps.told import Note, Sources
 from fabricdoc.errors import InputError
@@ -25,8 +26,8 @@ NOT_PROVEN = "text files don't prove which port meets which"
 class Replay:
     """What files hold: nodes and what a scan said then, notes on the files, and where every fact of a text stands.
 
-    `sources` has an entry for each node that was made from text: the path of a fact (fabricdoc.dumps.told) to its file
-    and line.
+    `facts` has an entry for each node that was made from text: its facts by their paths (fabricdoc.dumps.told), with
+    their values and places.
     """
 
     nodes: tuple[Node, ...]
@@ -34,14 +35,25 @@ class Replay:
     links: Fact[tuple[Link, ...]]
     findings: tuple[Finding, ...]
     notes: tuple[Note, ...]
-    sources: dict[str, Sources]
+    facts: dict[str, Facts]
     created: str
+
+    @property
+    def sources(self) -> dict[str, Sources]:
+        """Node -> path of a fact -> where it stands."""
+        return {name: about.places for name, about in self.facts.items()}
 
     def fabric(self) -> Fabric:
         """The fabric as it was saved or told, with the findings of then."""
         return Fabric(
             created=self.created, nodes=self.nodes, failed=self.failed, links=self.links, findings=self.findings
         )
+
+    def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings with the lines of texts that their evidence was read from (see `placing`)."""
+        from fabricdoc.dumps.placing import placed
+
+        return placed(findings, self.facts) if self.facts else tuple(findings)
 
 
 def read_dumps(paths: Sequence[Path]) -> Replay:
@@ -77,7 +89,7 @@ def _together(documents: saved.Saved, told: FromTexts, notes: Sequence[Note]) ->
         links=links,
         findings=tuple(documents.findings),
         notes=(*notes, *left_out),
-        sources=told.sources,
+        facts={name: facts for name, facts in told.facts.items() if name not in twice},
         created=documents.created[0] if len(documents.created) == 1 else utc_now(),
     )
 

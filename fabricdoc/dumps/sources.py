@@ -5,8 +5,9 @@ The first value counts, unless it is weak and a later one is not. Nothing is mad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from fabricdoc.dumps.told import Note, Path, Place, Sources, Told
@@ -14,6 +15,7 @@ from fabricdoc.dumps.told import Note, Path, Place, Sources, Told
 CHANGING = ("counter", "lldp", "neighbour")
 """Kinds that differ between two moments without a contradiction."""
 MAX_NOTES = 50
+NO_LINES: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass
@@ -25,13 +27,13 @@ class Facts:
     notes: list[Note] = field(default_factory=list)
     _weak: set[Path] = field(default_factory=set)
 
-    def add(self, file: str, told: Iterable[Told]) -> None:
-        """Take the facts of a file."""
+    def add(self, file: str, told: Iterable[Told], lines: Mapping[int, str] = NO_LINES) -> None:
+        """Take the facts of a file; `lines` are those of its lines (by number) that are kept with the facts on them."""
         for one in told:
             known = self.values.get(one.path)
             if one.path not in self.values or (one.path in self._weak and not one.weak):
                 self.values[one.path] = one.value
-                self.places[one.path] = Place(file, one.line)
+                self.places[one.path] = Place(file, one.line, lines.get(one.line, ""))
                 (self._weak.add if one.weak else self._weak.discard)(one.path)
             elif known != one.value and not one.weak and one.path[0] not in CHANGING and len(self.notes) < MAX_NOTES:
                 self.notes.append(self._contradiction(file, one, known))

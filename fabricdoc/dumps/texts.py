@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabricdoc.dumps.files import Source
+from fabricdoc.dumps.lines import some_of
 from fabricdoc.dumps.merging import merged
 from fabricdoc.dumps.naming import FileName, file_name, node_of
 from fabricdoc.dumps.parts import hosts_of, read_text
 from fabricdoc.dumps.sources import Facts
-from fabricdoc.dumps.told import Note, Part, Reading, Sources, Told
+from fabricdoc.dumps.told import Note, Part, Reading, Told
 from fabricdoc.errors import NodeError
 from fabricdoc.model.fabric import Node
 
@@ -24,10 +25,10 @@ MAX_NAME = 100
 
 @dataclass(frozen=True)
 class FromTexts:
-    """The nodes that texts tell of, with the place of every fact, and notes."""
+    """The nodes that texts tell of, with every fact, its value and its place, and notes."""
 
     nodes: tuple[Node, ...]
-    sources: dict[str, Sources]
+    facts: dict[str, Facts]
     notes: tuple[Note, ...]
 
 
@@ -36,23 +37,26 @@ class Texts:
     """The texts read so far."""
 
     _read: list[tuple[Source, FileName, Reading]] = field(default_factory=list)
+    _lines: list[dict[int, str]] = field(default_factory=list)
 
     def add(self, source: Source, text: str) -> None:
         """Read a text."""
-        self._read.append((source, file_name(source.name), read_text(source.name, text)))
+        reading = read_text(source.name, text)
+        self._read.append((source, file_name(source.name), reading))
+        self._lines.append(some_of(text, (one.line for one in reading.told)))
 
     def nodes(self) -> FromTexts:
         """Everything read, by node; a text that tells nothing names none."""
         facts: dict[str, Facts] = defaultdict(Facts)
         targets: dict[str, str] = {}
         notes: list[Note] = []
-        for source, named, reading in self._read:
+        for (source, named, reading), lines in zip(self._read, self._lines, strict=True):
             own = self._own_name(source, named, reading)
             for part in reading.parts:
                 notes += _left(source, part)
                 if part.told:
                     name = own or part.host or self._default(source, named)
-                    facts[name].add(source.name, (*part.told, *_hostname(part)))
+                    facts[name].add(source.name, (*part.told, *_hostname(part)), lines)
                     targets.setdefault(name, str(Path(source.name).parent) if source.certain else source.name)
         return _merged(facts, targets, notes)
 
@@ -83,7 +87,7 @@ def _left(source: Source, part: Part) -> list[Note]:
 
 
 def _merged(facts: dict[str, Facts], targets: dict[str, str], notes: list[Note]) -> FromTexts:
-    nodes, sources = [], {}
+    nodes, kept = [], {}
     for name, about in facts.items():
         notes += about.notes
         try:
@@ -91,5 +95,5 @@ def _merged(facts: dict[str, Facts], targets: dict[str, str], notes: list[Note])
         except NodeError as error:
             notes.append(Note("unreadable", targets[name], error.message))
             continue
-        sources[name] = about.places
-    return FromTexts(tuple(nodes), sources, tuple(notes))
+        kept[name] = about
+    return FromTexts(tuple(nodes), kept, tuple(notes))

@@ -14,7 +14,7 @@ explains the text; `merging` leaves it out. No meaning is judged here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Path = tuple[str | int, ...]
@@ -71,10 +71,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fact stands: a file (as given) and a line, or no line for what has none."""
+    """Where a fact stands: a file (as given) and a line, or no line for what has none; `text` is that line."""
 
     file: str
     line: int | None
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

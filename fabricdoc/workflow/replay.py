@@ -45,7 +45,7 @@ def replay_fabric(paths: Sequence[Path], progress: Callable[[str], None] = lambd
     progress(f"reading {', '.join(map(str, paths))}")
     read = read_dumps(paths)
     told = judged(read.fabric())
-    return told.model_copy(update={"findings": (*told.findings, *note_findings(read))})
+    return told.model_copy(update={"findings": (*read.placed(told.findings), *note_findings(read))})
 
 
 def note_findings(read: Replay) -> tuple[Finding, ...]:

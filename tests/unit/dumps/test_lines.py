@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.dumps.lines import MAX_LINE, clean, lines_of
+from fabricdoc.dumps.lines import MAX_LINE, clean, lines_of, some_of
 
 pytestmark = pytest.mark.unit
 
@@ -44,3 +44,11 @@ def test_any_text_gives_printable_utf8(text: str) -> None:
     for line in lines_of(text):
         line.text.encode("utf-8")
         assert all(letter == "\t" or letter >= " " for letter in line.text)
+
+
+def test_some_lines_are_the_same_lines() -> None:
+    text = "a\r\n\x1b[1mb\x1b[0m\rc\n\n"
+    every = {line.number: line.text for line in lines_of(text)}
+    assert some_of(text, range(-2, 9)) == every == {1: "a", 2: "b", 3: "c", 4: ""}
+    assert some_of("", [1]) == {}
+    assert some_of(text, []) == {}
