@@ -23,7 +23,7 @@ Reader = Callable[[], Any]
 
 
 def fields(root: str, environ: Mapping[str, str], request: Request) -> dict[str, Reader]:
-    """The reader of each field of model.fabric.Host but `libibverbs` and `environment`, the quick ones first."""
+    """The reader of each field of model.fabric.Host but `environment` and what a child asks, the quick ones first."""
     return {**_system(root), **_machine(root), **_software(root, environ, request)}
 
 
@@ -78,7 +78,7 @@ def _software(root: str, environ: Mapping[str, str], request: Request) -> dict[s
 
 def blank() -> dict[str, Any]:
     """A host of which nothing was read in time."""
-    unread = dict.fromkeys((*fields("", {}, {}), "libibverbs"), unknown(TIME_LIMIT))
+    unread = dict.fromkeys((*fields("", {}, {}), "libibverbs", "uverbs"), unknown(TIME_LIMIT))
     return {**unread, "environment": {}}
 
 

@@ -71,7 +71,7 @@ def scan(
     counter_limit_s = counters.LIMIT_S * patience + watch_s
     counter_child = Question(lambda say: counters.ask(say, root, watch_s), counter_limit_s, needed=rdma)
     gpu_child = Question(gpus.question(request), gpus.LIMIT_S)
-    verbs_child = Question(verbs.ask, verbs.LIMIT_S * patience)
+    verbs_child = Question(lambda say: verbs.ask(say, root=root), verbs.LIMIT_S * patience)
     lldp_limit_s = lldpd.LIMIT_S * patience
     lldp_child = Question(lambda say: lldpd.ask(say, root, lldp_limit_s), lldp_limit_s, needed=lldpd.is_there(root))
     port_child = Question(lambda say: hcas.ask(say, root), hcas.LIMIT_S * patience, needed=rdma)
@@ -94,6 +94,7 @@ def scan(
     deadline.read("host", lambda: host.fill(host_facts, root, request))
     said, reason = verbs_child.answer(deadline, "verbs")
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
+    host_facts["uverbs"] = verbs.access_fact(said, reason)
     hcas.with_verbs(found["hcas"], said, reason)
     found["lldp"] = lldpd.from_said(*lldp_child.answer(deadline, "lldp"))
     said, reason = gpu_child.answer(deadline, "gpus")

@@ -11,6 +11,7 @@ import ctypes
 import os
 from typing import Any
 
+from . import device_files
 from .child import Say
 from .facts import unknown
 
@@ -22,14 +23,19 @@ ATTRIBUTES_SIZE = 512
 MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 
 
-def ask(say: Say, load: Any = ctypes.CDLL) -> None:
-    """Say {"libibverbs": path} or {"absent": reason}, then {"mtus": ..., "mtu_reason": text} (see `port_mtus`)."""
+def ask(say: Say, load: Any = ctypes.CDLL, root: str = "") -> None:
+    """Say {"libibverbs": path} or {"absent": reason}, and {"access": ...} (see `device_files`), which needs no library.
+
+    With a library then {"mtus": ..., "mtu_reason": text} (see `port_mtus`).
+    """
     try:
         library = load(LIBRARY, use_errno=True)
     except OSError as error:
         say({"absent": f"{NOT_LOADED}: {error}"})
+        say({"access": device_files.access(root)})
         return
     say({"libibverbs": mapped_path("libibverbs.so") or LIBRARY})
+    say({"access": device_files.access(root)})
     mtus, reasons = port_mtus(library)
     say({"mtus": mtus, "mtu_reason": "; ".join(reasons)})
 
@@ -37,6 +43,11 @@ def ask(say: Say, load: Any = ctypes.CDLL) -> None:
 def library_fact(said: dict[str, Any], reason: str) -> Any:
     """The file libibverbs was loaded from, or why it was not."""
     return said.get("libibverbs") or unknown(said.get("absent") or reason or "it was not asked")
+
+
+def access_fact(said: dict[str, Any], reason: str) -> Any:
+    """Which device files can be opened, or why that was not tried."""
+    return said["access"] if "access" in said else unknown(reason or "it was not asked")
 
 
 def mapped_path(name: str, maps: str = "/proc/self/maps") -> str:

@@ -6,19 +6,23 @@ All of it as the probe's own process saw it; libibverbs is the image's where fab
 
 from __future__ import annotations
 
+import shlex
+
 from fabricdoc.checks.ports import hcas_of, roce_ports
 from fabricdoc.checks.served import software
+from fabricdoc.checks.wording import seen
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.fabric import DeviceFile, Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding, Severity
 
 MEMLOCK_NEEDED = 300_000_000
+REFUSED = ("EPERM", "EACCES")
 NOT_LOADED = "libibverbs.so.1 can't be loaded"
 
 
 def check_access(fabric: Fabric) -> tuple[Finding, ...]:
-    """Missing device files, a missing libibverbs, and a low locked-memory limit, on nodes that have HCAs."""
-    checks = (missing_device_files, missing_library, low_memlock)
+    """Missing or closed device files, a missing libibverbs, a low locked-memory limit, on nodes that have HCAs."""
+    checks = (missing_device_files, closed_device_files, missing_library, low_memlock)
     return tuple(finding for node in fabric.nodes for check in checks for finding in check(node))
 
 
@@ -64,6 +68,50 @@ def _no_uverbs(node: Node, evidence: tuple[Evidence, ...], severity: Severity) -
         evidence=evidence,
         cause="The kernel has HCAs, but no uverbs device file was made: programs can't reach them and NCCL uses TCP.",
         fix=(f"on {node.name}:", "sudo modprobe ib_uverbs", "and install rdma-core so that it is loaded at boot"),
+    )
+
+
+def closed_device_files(node: Node) -> tuple[Finding, ...]:
+    """Device files that are there and can't be opened: by a container's device cgroup (EPERM) or the mode (EACCES).
+
+    In a container an error, since a server there has the same; on a host a warning: the server may be another user's.
+    """
+    files = node.host.uverbs
+    if isinstance(files, Unknown) or not roce_ports(node):
+        return ()
+    refused = [one for one in files if one.access in REFUSED]
+    if not refused:
+        return ()
+    inside = node.container.kind != "none"
+    open_ones = len(files) - len(refused)
+    return (
+        Finding(
+            id="container-rdma-device-not-accessible",
+            severity="error" if inside else "warning",
+            subject=node.name,
+            evidence=(
+                _hca_evidence(node),
+                *seen(node, *(f"/dev/infiniband/{one.name}: {one.access}" for one in refused[:8])),
+                *seen(node, f"{open_ones} of {len(files)} uverbs files can be opened"),
+            ),
+            cause="The device files of HCAs are here, but may not be opened: NCCL sees no device behind them and runs "
+            f"over {'fewer HCAs' if open_ones else 'TCP'} without a warning.",
+            fix=_how_to_open(node, refused[0], inside=inside),
+        ),
+    )
+
+
+def _how_to_open(node: Node, refused: DeviceFile, *, inside: bool) -> tuple[str, ...]:
+    if inside:
+        return (
+            "start the container with --device /dev/infiniband (a bind mount alone, -v, leaves the device cgroup shut)",
+            "in Kubernetes: request the devices from an RDMA device plugin, or run the pod privileged",
+        )
+    return (
+        f"on {node.name}:",
+        f"ls -l {shlex.quote(f'/dev/infiniband/{refused.name}')}; rdma system",
+        "EACCES: the kernel makes these files mode 0666; undo what changed that, or give the server's user their group",
+        "EPERM: a unit's DeviceAllow, or RDMA devices of another network namespace (rdma system: netns exclusive)",
     )
 
 

@@ -9,15 +9,15 @@ from typing import ClassVar, Literal
 from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gpu import Gpu, Tenant
-from fabricdoc.model.host import ConfFile, Container, Host, KernelEvent, Library, ServerImage
+from fabricdoc.model.host import ConfFile, Container, DeviceFile, Host, KernelEvent, Library, ServerImage
 from fabricdoc.model.netdev import Address, Neighbour, Netdev, Qos, Route, Rule
 from fabricdoc.model.pcie import PcieFunction
 from fabricdoc.model.rdma import Counters, Gid, Hca, Port
 from fabricdoc.model.selectors import Advice, NodeSelectors, PortSet, Selectors
 
 __all__ = [
-    "Address", "Advice", "Cage", "ConfFile", "Container", "Counters", "Endpoint", "Fabric", "FailedNode", "Gid",
-    "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour",
+    "Address", "Advice", "Cage", "ConfFile", "Container", "Counters", "DeviceFile", "Endpoint", "Fabric", "FailedNode",
+    "Gid", "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour",
     "Neighbour", "Netdev", "Node", "NodeReport", "NodeSelectors", "PcieFunction", "Port", "PortSet", "Qos", "Route",
     "Rule", "Selectors", "ServerImage", "Tenant",
 ]  # fmt: skip

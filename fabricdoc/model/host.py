@@ -26,6 +26,13 @@ class KernelEvent(Frozen):
     last: str
 
 
+class DeviceFile(Frozen):
+    """A file of /dev/infiniband; `access` is `ok` where a process here may open it, else the error's name (EPERM)."""
+
+    name: str
+    access: str
+
+
 class Host(Frozen):
     """The operating system as a process started here sees it. Memory and limits in bytes (-1 = unlimited).
 
@@ -34,6 +41,7 @@ class Host(Frozen):
     `ibverbs_providers` are the driver libraries beside libibverbs. `firewall` names what filters packets ("nftables: 12
     rules"), or none. `hotplug_armed`: DGX Spark's ConnectX-7 hot-plug handler may power the card off. `clock` is the
     node's time (Unix seconds) when asked. `host_network`: whether this process is in the first network namespace.
+    `uverbs` are the device files of HCAs, each with whether it can be opened.
     """
 
     hostname: Fact[str]
@@ -69,6 +77,7 @@ class Host(Frozen):
     clock: Fact[float] = NOT_READ
     kernel_log: Fact[tuple[KernelEvent, ...]] = NOT_READ
     host_network: Fact[bool] = NOT_READ
+    uverbs: Fact[tuple[DeviceFile, ...]] = NOT_READ
 
 
 class ServerImage(Frozen):

@@ -8,7 +8,7 @@ import pytest
 
 from fabricdoc.checks.access import MEMLOCK_NEEDED, NOT_LOADED, check_access
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Container, Fabric, Node
+from fabricdoc.model.fabric import Container, DeviceFile, Fabric, Node
 from tests.fabrics import hca, netdev, node
 
 pytestmark = pytest.mark.unit
@@ -24,6 +24,13 @@ def machine(kind: Any = "none", here: bool = True, **facts: Any) -> Node:
     made = node("alpha", netdevs=[netdev("p0", ip="10.0.0.1")], hcas=[hca("rocep1s0f0", "p0" if here else "elsewhere")])
     host = made.host.model_copy(update=WELL | facts)
     return made.model_copy(update={"host": host, "container": Container(kind=kind)})
+
+
+def files(access: Any) -> Any:
+    """Device files by their name and what opening them gave."""
+    if isinstance(access, Unknown):
+        return access
+    return tuple(DeviceFile(name=name, access=why) for name, why in access.items())
 
 
 def found(one: Node) -> list[tuple[str, str]]:
@@ -83,3 +90,50 @@ def test_without_hcas_nothing_is_missing() -> None:
     host = bare.host.model_copy(update={"memlock": 0, "libibverbs": Unknown(unknown=NOT_LOADED)})
     assert found(bare.model_copy(update={"host": host})) == []
     assert found(bare.model_copy(update={"hcas": Unknown(unknown="x"), "host": host})) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "access", "severity"),
+    [
+        ("docker", {"uverbs0": "EPERM"}, "error"),
+        ("docker", {"uverbs0": "EACCES", "uverbs1": "ok"}, "error"),
+        (Unknown(unknown="overlay"), {"uverbs0": "EPERM"}, "error"),
+        ("none", {"uverbs0": "EACCES"}, "warning"),
+        ("none", {"uverbs0": "EPERM"}, "warning"),
+    ],
+)
+def test_device_files_that_may_not_be_opened(kind: Any, access: dict[str, str], severity: str) -> None:
+    assert found(machine(kind, uverbs=files(access))) == [("container-rdma-device-not-accessible", severity)]
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        {"uverbs0": "ok"},
+        {"uverbs0": "ENXIO", "uverbs1": "ENOENT"},
+        {},
+        Unknown(unknown="no answer within 3 s"),
+    ],
+)
+def test_files_that_open_or_fail_otherwise_are_not_closed(access: Any) -> None:
+    assert found(machine("docker", uverbs=files(access))) == []
+
+
+def test_hcas_that_are_elsewhere_are_not_opened_from_here() -> None:
+    assert found(machine("docker", here=False, uverbs=files({"uverbs0": "EPERM"}))) == []
+
+
+def test_closed_files_are_named_with_the_cure_of_their_place() -> None:
+    access = {"uverbs0": "EPERM", "uverbs1": "ok", "uverbs2": "EPERM"}
+    (inside,) = check_access(Fabric(nodes=(machine("docker", uverbs=files(access)),)))
+    assert [piece.text for piece in inside.evidence[1:]] == [
+        "/dev/infiniband/uverbs0: EPERM",
+        "/dev/infiniband/uverbs2: EPERM",
+        "1 of 3 uverbs files can be opened",
+    ]
+    assert "fewer HCAs" in inside.cause and "--device /dev/infiniband" in inside.fix[0]
+    (outside,) = check_access(Fabric(nodes=(machine(uverbs=files({"uverbs0": "EACCES"})),)))
+    assert "over TCP" in outside.cause and outside.fix[:2] == (
+        "on alpha:",
+        "ls -l /dev/infiniband/uverbs0; rdma system",
+    )

@@ -303,7 +303,8 @@ def test_drivers_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch
     monkeypatch.setattr(gpus, "DEVICES", (os.devnull,))
     monkeypatch.setattr(verbs, "LIMIT_S", 0.2)
     monkeypatch.setattr(gpus, "ask", lambda _say: time.sleep(60))
-    monkeypatch.setattr(verbs, "ask", lambda say: (say({"libibverbs": "/lib/libibverbs.so.1"}), time.sleep(60)))
+    said = {"libibverbs": "/lib/libibverbs.so.1"}
+    monkeypatch.setattr(verbs, "ask", lambda say, **_more: (say(said), time.sleep(60)))
     begun = time.monotonic()
     report = NodeReport.model_validate(scan.scan(30, str(spark(tmp_path))))
     assert time.monotonic() - begun < 10
