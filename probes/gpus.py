@@ -15,7 +15,7 @@ from typing import Any
 from . import cuda, gpu_load, tenants
 from .child import Say, Work
 from .facts import exists, is_unknown, load, names, unknown
-from .nvml import Nvml, NvmlError, fact
+from .nvml import INVALID_ARGUMENT, NOT_SUPPORTED, Nvml, NvmlError, fact
 
 LIBRARY = "libnvidia-ml.so.1"
 # The driver's own devices (on Linux, and under WSL). Where they are missing its libraries would run nvidia-modprobe(1),
@@ -32,6 +32,8 @@ MAX_PROCESSES = 1024
 MEMORY_NOT_AVAILABLE = (1 << 64) - 1  # NVML_VALUE_NOT_AVAILABLE
 UNIFIED = "NVML: not supported (unified memory)"
 NO_MEMORY = "NVML does not say how much memory this process holds"
+NVLINK_ENABLED = 1
+MOST_NVLINKS = 72  # NVML_NVLINK_MAX_LINKS is 18 up to CUDA 13, and has grown with every generation
 PROCESS_CALLS = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3")
 
 
@@ -95,6 +97,7 @@ def gpu(nvml: Nvml, index: int) -> dict[str, Any]:
         "pci": fact(lambda: _pci(nvml, handle())),
         "compute_capability": fact(lambda: _capability(nvml, handle())),
         "memory_bytes": fact(lambda: _memory(nvml, handle()), UNIFIED),
+        "nvlinks": fact(lambda: _nvlinks(nvml, handle())),
         "processes": used if is_unknown(used) else [one["pid"] for one in used],
         "tenants": used,
         **gpu_load.read(nvml, handle),
@@ -120,6 +123,25 @@ def _memory(nvml: Nvml, device: Any) -> int:
     memory = (ctypes.c_ulonglong * 3)()
     nvml.call("nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory))
     return int(memory[0])
+
+
+def _nvlinks(nvml: Nvml, device: Any) -> int:
+    """How many of a GPU's NVLink links are up (nvmlDeviceGetNvLinkState); 0 for a part that NVML knows none of.
+
+    A number beyond the part's links is an invalid argument, one it does not use is not supported.
+    """
+    active = 0
+    for link in range(MOST_NVLINKS):
+        try:
+            active += nvml.number("nvmlDeviceGetNvLinkState", device, ctypes.c_uint(link)) == NVLINK_ENABLED
+        except NvmlError as error:
+            if error.code == INVALID_ARGUMENT:
+                break
+            if error.code != NOT_SUPPORTED:
+                raise
+            if link == 0:
+                break
+    return active
 
 
 def _used(nvml: Nvml, device: Any) -> list[dict[str, Any]]:

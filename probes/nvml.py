@@ -11,6 +11,7 @@ from typing import Any
 
 from .facts import clean, unknown
 
+INVALID_ARGUMENT = 2
 NOT_SUPPORTED = 3
 TEXT_SIZE = 96
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 C = ctypes
-NVML_WORDS = {15: b"GPU is lost", 3: b"Not Supported", 9: b"Driver Not Loaded", 4: b"Insufficient Permissions"}
+NVML_WORDS = {
+    2: b"Invalid Argument",
+    15: b"GPU is lost",
+    3: b"Not Supported",
+    9: b"Driver Not Loaded",
+    4: b"Insufficient Permissions",
+}
 
 
 class Library:
@@ -42,6 +48,7 @@ class Gpu:
     utilization: int = 96
     reasons: int = 0
     c2c: int = 1
+    nvlinks: tuple[int, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -110,6 +117,7 @@ def _load_signatures(made: _Nvml) -> dict[str, tuple[Any, ...]]:
         "nvmlDeviceGetC2cModeInfoV": (
             made.one("nvmlDeviceGetC2cModeInfoV", lambda gpu: gpu.c2c), C.c_int, pointer, number,
         ),
+        "nvmlDeviceGetNvLinkState": (made.nvlink, C.c_int, pointer, C.c_uint, number),
     }  # fmt: skip
 
 
@@ -190,6 +198,14 @@ class _Nvml:
             return 2
         number[0] = self._gpu(handle).application_clocks[which - 1]
         return self._gpu(handle).refused.get("nvmlDeviceGetClock", 0)
+
+    def nvlink(self, handle: int, link: int, state: Any) -> int:
+        """The states of a GPU's links; what lies behind them is 2 (invalid argument), any link of none 3."""
+        links = self._gpu(handle).nvlinks
+        if link >= len(links):
+            return 2 if links else 3
+        state[0] = links[link]
+        return self._gpu(handle).refused.get(f"nvlink {link}", 0)
 
     def utilization(self, handle: int, numbers: int) -> int:
         C.memmove(numbers, (C.c_uint * 2)(self._gpu(handle).utilization, 3), 8)

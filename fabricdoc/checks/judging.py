@@ -28,6 +28,7 @@ WITH_HCAS = (
     "gid_pins",
     "gid_layout",
     "gpus",
+    "gpu_peers",
     "kernel_log",
     "memory",
 )

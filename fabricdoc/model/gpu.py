@@ -18,6 +18,7 @@ class Gpu(Frozen):
     Clocks of the SMs in MHz: now, the highest the part can do, and the cap somebody set (`sm_clock_cap_mhz`, equal to
     the highest when none is). Power in W, temperature in degrees Celsius, utilisation in percent. `integrated` is a
     part that shares the host's memory. `gpudirect_rdma` and `dma_buf` are the CUDA attributes 116 and 124.
+    `nvlinks` counts the NVLink links that are up (0 for a part without).
     """
 
     index: int
@@ -37,5 +38,6 @@ class Gpu(Frozen):
     throttle_reasons: Fact[tuple[str, ...]] = NOT_READ
     integrated: Fact[bool] = NOT_READ
     c2c: Fact[bool] = NOT_READ
+    nvlinks: Fact[int] = NOT_READ
     gpudirect_rdma: Fact[bool] = NOT_READ
     dma_buf: Fact[bool] = NOT_READ

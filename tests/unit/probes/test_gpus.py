@@ -214,3 +214,27 @@ def test_a_cuinit_that_hangs_costs_only_cudas_answers(monkeypatch: pytest.Monkey
     (gpu,) = gpus.from_said(said, reason, "/nowhere")
     assert gpu["name"] == "NVIDIA GB10"
     assert gpu["integrated"] == {"unknown": "cuInit gave no answer within 0.2 s"}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "count"),
+    [
+        (Gpu(), 0),
+        (Gpu(nvlinks=(1,) * 18), 18),
+        (Gpu(nvlinks=(1, 0, 1, 0)), 2),
+        (Gpu(nvlinks=(0,) * 12), 0),
+        (Gpu(nvlinks=(1, 1, 1), refused={"nvlink 1": 3}), 2),
+        (Gpu(nvlinks=(1, 1), refused={"nvlink 0": 3}), 0),
+        (Gpu(nvlinks=(1,) * 500), gpus.MOST_NVLINKS),
+    ],
+)
+def test_links_that_are_up_are_counted(gpu: Gpu, count: int) -> None:
+    assert read(gpu)[0].nvlinks == count
+
+
+def test_links_that_can_not_be_asked_are_unknown() -> None:
+    assert read(Gpu(), without=("nvmlDeviceGetNvLinkState",))[0].nvlinks == Unknown(
+        unknown="NVML: this driver lacks the function"
+    )
+    lost = read(Gpu(nvlinks=(1, 1), refused={"nvlink 1": 15}))[0]
+    assert lost.nvlinks == Unknown(unknown="NVML: GPU is lost")
