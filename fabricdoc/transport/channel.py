@@ -37,6 +37,7 @@ class Process:
 
     def __init__(self, command: Command) -> None:
         self.kind, self.over_ssh = command.kind, command.over_ssh
+        self.window, self.last = command.window, command.last
         pipe = subprocess.PIPE
         self._popen = subprocess.Popen(
             command.argv, stdin=pipe, stdout=pipe, stderr=pipe, env=command.env, start_new_session=True, bufsize=0
@@ -127,6 +128,7 @@ class Channel:
         self._payload = payload
         self._outgoing = bytearray()
         self._input_over = False
+        self._sent, self._taken = 0, -1
         self._exit_seen_at: float | None = None
         self._process: Process | None = None
 
@@ -169,6 +171,8 @@ class Channel:
 
     def end_input(self) -> None:
         """Close the node's stdin once everything queued is written: a probe ends at that."""
+        if self._process and not self._input_over:
+            self._outgoing += self._process.last
         self._input_over = True
         self._flush()
 
@@ -178,7 +182,7 @@ class Channel:
         if process is None or self.ended:
             return []
         wanted = [(fd, select.POLLIN) for fd in (process.stdout, process.stderr) if process.is_open(fd)]
-        if self._outgoing and process.is_open(process.stdin):
+        if self._outgoing and process.is_open(process.stdin) and self._room(process):
             wanted.append((process.stdin, select.POLLOUT))
         return wanted
 
@@ -247,7 +251,11 @@ class Channel:
             return
         try:
             while self._outgoing:
-                written = os.write(process.stdin, self._outgoing[:CHUNK])
+                room = self._room(process)
+                if not room:
+                    return
+                written = os.write(process.stdin, self._outgoing[:room])
+                self._sent += written
                 del self._outgoing[:written]
         except BlockingIOError:
             return
@@ -257,6 +265,12 @@ class Channel:
             return
         if self._input_over:
             process.close(process.stdin)
+
+    def _room(self, process: Process) -> int:
+        """How many bytes may be written now: where a client paces, nothing before `tap` has spoken."""
+        if not process.window:
+            return CHUNK
+        return max(0, process.window - (self._sent - self._taken)) if self._taken >= 0 else 0
 
     def _read(self, process: Process, fd: int) -> None:
         try:
@@ -276,10 +290,18 @@ class Channel:
         for message in messages:
             if self.remote is None and message.get("event") == "started":
                 self._note_start(message)
+            elif self._process and self._process.window and message.get("event") == "taken":
+                self._note_taken(message)
             else:
                 self.messages.append(message)
         if self._frames.broken:
             self.fail(garbage(self.node, self.module, self._frames.broken))
+
+    def _note_taken(self, message: dict[str, Any]) -> None:
+        taken = message.get("bytes")
+        if isinstance(taken, int) and self._taken < taken <= self._sent:
+            self._taken = taken
+            self._flush()
 
     def _note_start(self, message: dict[str, Any]) -> None:
         pid, start = message.get("pid"), message.get("start")

@@ -1,9 +1,7 @@
 """Why a node's program ended before it should: from an exit status and stderr to an id, one line, and what to do.
 
-Pure text work. The ids: node-unreachable, ssh-refused, ssh-permission, ssh-host-key, ssh-host-unknown, ssh-config,
-ssh-failed, node-lost, python-missing, python-too-old, netns-gone, netns-forbidden, netns-enter, start-failed,
-probe-failed, garbage, node-timeout, and those of `refusals`.
-The wording matched is OpenSSH's (it isn't translated) and the shells'.
+Pure text work. The ids: ssh-failed, node-lost, python-missing, python-too-old, netns-gone, netns-forbidden,
+netns-enter, start-failed, probe-failed, garbage, node-timeout, and those of `ssh_words` and `refusals`.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from fabricdoc.transport.grammar import BOXED
 from fabricdoc.transport.loader import TOO_OLD
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.refusals import CLIENTS, missing, refusal
+from fabricdoc.transport.ssh_words import meaning, words_for
 
 # what a shell and a container runtime make of SIGKILL: 128 + 9
 KILLED = 137
@@ -38,57 +37,14 @@ class Ending:
     stderr: str
 
 
-# (pattern in ssh's stderr, id, what to say, what to do); the first that matches counts
-_SSH = (
-    (
-        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "ssh-host-key",
-        "its ssh host key is not the one known here: another machine answers, or it was set up anew",
-        "make sure which, then remove the old key: ssh-keygen -R {known}",
-    ),
-    (
-        r"Host key verification failed|No .*host key is known",
-        "ssh-host-unknown",
-        "its ssh host key is not known here yet",
-        "connect once by hand and compare the key: ssh {login}",
-    ),
-    (
-        r"Permission denied|Too many authentication failures|No supported authentication",
-        "ssh-permission",
-        "ssh login refused",
-        "set up a key for {who} (ssh-copy-id {login}) or load it (ssh-add); under sudo ssh uses root's keys",
-    ),
-    (
-        r"[Cc]onnection refused",
-        "ssh-refused",
-        "nothing listens for ssh there",
-        "start sshd on it, or name its port: {place}:PORT",
-    ),
-    (
-        r"Could not resolve hostname",
-        "node-unreachable",
-        "its name can't be resolved",
-        "check the spelling, or give the address: {name}=[user@]ADDRESS",
-    ),
-    (
-        r"timed out|No route to host|unreachable|Connection (closed|reset)|kex_exchange_identification|not responding",
-        "node-unreachable",
-        "no ssh connection to it",
-        "check that it is up and that this works: ssh {login} true",
-    ),
-    (
-        r"[Bb]ad (configuration|owner)|Can't open user config|terminating, \d+ bad|(?m:^\S+ line \d+:)",
-        "ssh-config",
-        "ssh doesn't accept its configuration",
-        "check it with: ssh -G {login}",
-    ),
-)
-
-
 def why_ended(node: NodeSpec, ending: Ending) -> NodeError:
     """The error for a program that ended without having done its work."""
     if ending.kind == "ssh" and ending.status == 255:
         return _ssh_failure(node, ending)
+    if not ending.started and ending.kind == "mpirun" and (found := meaning(node, ending.stderr)):
+        by_hand = f"this must print its name, and nothing must ask: mpirun -n 1 --host {node.where.host} hostname"
+        fix = by_hand if found[0].id in ("ssh-refused", "node-unreachable") else found[0].fix
+        return _error(node, found[0].id, found[0].message, found[1], fix)
     if not ending.started:
         return _refused(node, ending) or _start_failure(node, ending)
     if ending.status == KILLED and ending.kind in BOXED:
@@ -107,38 +63,14 @@ def _ssh_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.started:
         fix = "check the link to it and that nobody ended its processes"
         return _error(node, "node-lost", "the ssh connection broke", ending.stderr, fix)
-    words = _ssh_words(node)
-    for pattern, id_, message, fix in _SSH:
-        if re.search(pattern, ending.stderr):
-            return _error(node, id_, message, _telling(pattern, ending.stderr), fix.format(**words))
-    return _error(node, "ssh-failed", "ssh failed", ending.stderr, f"try: ssh {words['login']} true")
-
-
-def _ssh_words(node: NodeSpec) -> dict[str, str]:
-    """How a fix writes the node: as a target (`place`), for ssh (`login`), for known_hosts (`known`), as a user.
-
-    An IPv6 address has brackets where a port may follow, and none where ssh takes the port as an option.
-    """
-    where = node.where
-    who = f"{where.user}@{where.host}" if where.user else where.host
-    place = f"[{where.host}]" if ":" in where.host else where.host
-    return {
-        "name": node.name,
-        "who": who,
-        "place": f"{where.user}@{place}" if where.user else place,
-        "login": f"-p {where.port} {who}" if where.port else who,
-        "known": f"'[{where.host}]:{where.port}'" if where.port else where.host,
-    }
-
-
-def _telling(pattern: str, stderr: str) -> str:
-    """The line that holds the matched words."""
-    return next((line for line in stderr.splitlines() if re.search(pattern, line)), stderr)
+    if found := meaning(node, ending.stderr):
+        return _error(node, found[0].id, found[0].message, found[1], found[0].fix)
+    return _error(node, "ssh-failed", "ssh failed", ending.stderr, f"try: {words_for(node)['try_it']}")
 
 
 def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if ending.status == TOO_OLD:
-        return _error(node, "python-too-old", f"{node.python} is older than 3.10", ending.stderr, _PYTHON_FIX)
+        return _error(node, "python-too-old", f"{node.python} is older than 3.10", _version(ending.stderr), _PYTHON_FIX)
     if ending.kind == "netns" and ending.status == CANT_ENTER:
         return _cant_enter(node, ending.stderr)
     if ending.status in (126, 127) or re.search(r"[Cc]ommand not found", ending.stderr):
@@ -153,9 +85,14 @@ def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
     if node.python != DEFAULT_PYTHON:
         message, fix = f"{node.python} {_how(ending.status)} and ran nothing of ours", _python_fix(node, "no python")
         return _error(node, "start-failed", message, ending.stderr, fix)
-    fix = f"see what a login there prints or ends: ssh {_ssh_words(node)['login']} true"
+    fix = f"see what a login there prints or ends: ssh {words_for(node)['login']} true"
     message = f"nothing of ours started: its shell {_how(ending.status)}"
     return _error(node, "start-failed", message, ending.stderr, fix if ending.kind == "ssh" else _PYTHON_FIX)
+
+
+def _version(stderr: str) -> str:
+    """The loader's line: mpirun adds its own after it."""
+    return next((line for line in stderr.splitlines() if re.fullmatch(r"python \d+\.\d+", line.strip())), stderr)
 
 
 def _python_fix(node: NodeSpec, what: str) -> str:

@@ -11,12 +11,14 @@ from typing import Literal
 
 from fabricdoc.errors import UsageError
 
-Kind = Literal["local", "netns", "ssh", "slurm", "k8s", "docker", "podman"]
+Kind = Literal["local", "netns", "ssh", "slurm", "mpirun", "k8s", "docker", "podman"]
 # what already is a container: no other one is entered from there
 BOXED = ("k8s", "docker", "podman")
+# whose host is a name of the launcher's, which goes there in its own way: not one that ssh is handed
+LAUNCHED = ("slurm", "mpirun")
 GRAMMAR = (
     "a node is [NAME=]TARGET, TARGET one of local, netns:PID, netns:/PATH, [user@]host[:port], [user@][v6]:port, "
-    "slurm:NODE, k8s:[NAMESPACE/]POD[:CONTAINER], docker:[NODE/]CONTAINER, podman:[NODE/]CONTAINER"
+    "slurm:NODE, mpirun:NODE, k8s:[NAMESPACE/]POD[:CONTAINER], docker:[NODE/]CONTAINER, podman:[NODE/]CONTAINER"
 )
 
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
@@ -35,7 +37,7 @@ _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 class Target:
     """A parsed target. `pid` or `path` belong to netns, `host`, `user`, `port` (0: ssh's own default) to ssh.
 
-    Of slurm `host` is the node; of docker and podman it is the machine they run on ("": this one), reached by ssh.
+    Of slurm and mpirun `host` is the node; of docker and podman the machine they run on ("": this one), reached by ssh.
     """
 
     kind: Kind
@@ -102,6 +104,12 @@ def _parse_slurm(text: str, rest: str) -> Target:
     return Target("slurm", host=rest)
 
 
+def _parse_mpirun(text: str, rest: str) -> Target:
+    if not re.fullmatch(NAME, rest, re.ASCII):
+        raise UsageError(f"{text!r}: after mpirun: comes a node's name, as mpirun --host takes it", fix=GRAMMAR)
+    return Target("mpirun", host=rest)
+
+
 def _parse_k8s(text: str, rest: str) -> Target:
     match = _POD.fullmatch(rest)
     if match is None:
@@ -123,6 +131,7 @@ def _parse_box(text: str, rest: str) -> Target:
 _SCHEMES = {
     "netns": _parse_netns,
     "slurm": _parse_slurm,
+    "mpirun": _parse_mpirun,
     "k8s": _parse_k8s,
     "docker": _parse_box,
     "podman": _parse_box,

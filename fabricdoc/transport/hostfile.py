@@ -22,7 +22,8 @@ MAX_BYTES = 8 * 1024 * 1024
 # MPICH's `host:N` is a number of processes, ours a port; above this no one starts that many on a node
 MOST_PROCESSES = 1024
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-_MPICH = re.compile(r"(?!(?:netns|slurm|k8s|docker|podman):)(?P<host>[^=@:/\s]+):(?P<count>[0-9]{1,9})", re.ASCII)
+_SCHEME = r"(?:netns|slurm|mpirun|k8s|docker|podman):"
+_MPICH = re.compile(rf"(?!{_SCHEME})(?P<host>[^=@:/\s]+):(?P<count>[0-9]{{1,9}})", re.ASCII)
 # Open MPI: PRRTE's rmaps hostfile grammar (slots, max_slots, their spellings, username); MPICH: Hydra's per-host words
 _COUNTS = ("slots", "slot", "max_slots", "max-slots", "slots_max", "slots-max", "cpu", "cpus", "count")
 _NAMES = ("binding", "ifname")

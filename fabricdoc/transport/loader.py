@@ -1,4 +1,4 @@
-"""The short programs that a node's python gets on its command line: the loader of the probes, the ender, and `box`.
+"""The short programs that a node's python gets on its command line: the loader of the probes, the ender, `box`, `tap`.
 
 The loader reads the zip from fd 0 into memory and runs one probe from it. The ender ends a probe that no longer
 listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so that no login shell has anything to
@@ -69,6 +69,16 @@ def box_argv(python: str, words: Sequence[str]) -> list[str]:
 @cache
 def _box() -> str:
     return inline(Path(__file__).with_name("box.py").read_text("utf-8"))
+
+
+def tap_argv(python: str, nonce: str, argv: Sequence[str]) -> list[str]:
+    """The argv by which a node's python runs `argv` behind `tap`."""
+    return [python, "-I", "-c", _tap(), nonce, *argv]
+
+
+@cache
+def _tap() -> str:
+    return inline(Path(__file__).with_name("tap.py").read_text("utf-8"))
 
 
 def ender_argv(python: str, pid: int, start: int, nonce: str) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import UsageError
-from fabricdoc.transport.grammar import BOXED, CONTROL, NAME, USER, Target, parse_target
+from fabricdoc.transport.grammar import BOXED, CONTROL, LAUNCHED, NAME, USER, Target, parse_target
 from fabricdoc.transport.nodesets import check_count, expand_all
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def check_name(name: str) -> None:
 def _check_user(node: NodeSpec, target: Target) -> None:
     if not node.user:
         return
-    if target.kind == "slurm" or not target.host:
+    if target.kind in LAUNCHED or not target.host:
         raise UsageError(f"node {node.name}: user is only for nodes reached by ssh, not for {node.target}")
     if not re.fullmatch(USER, node.user, re.ASCII):
         raise UsageError(f"node {node.name}: {node.user!r} can't be a user's name")

@@ -63,6 +63,41 @@ _SLURM = (
         "try: srun --overlap -N1 -n1 --nodelist={host} true",
     ),
 )
+# Open MPI's help texts (4.1.4: orterun; 5.0.11: prterun) and Hydra's lines (MPICH 4.0.2 and 5.0.2, Intel MPI 2021.19),
+# each recorded from the real one; what their ssh says is told by `ssh_words` first
+_MPI = (
+    Refusal(
+        r"(?m:^\s*Executable: )|execvp error on file .*\(No such file|execvp error on file .*\(Permission",
+        "python-missing",
+        "{python} can't be run there",
+        "it needs a python3 (3.10 or later) there; another one: python = '/path/to/python3' in fabric.toml",
+    ),
+    Refusal(
+        r"detected an attempt to run as root",
+        "mpirun-root",
+        "mpirun does not start anything for root",
+        "be another user; in a container set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+    ),
+    Refusal(
+        r"no allocated resources|not part of the allocation|not enough slots available|not included in .*allocat",
+        "mpirun-node",
+        "mpirun may not place a process on it",
+        "inside an allocation name its nodes as it does; see that this runs: mpirun -n 1 --host {host} hostname",
+    ),
+    Refusal(
+        r"daemon failed to report back|unable to reliably start one or more daemons|Launch proxy failed"
+        r"|Unable to run bstrap_proxy|lost contact|lost communication",
+        "mpirun-unreachable",
+        "mpirun's launcher does not reach it",
+        "this must print its name, and nothing must ask: mpirun -n 1 --host {host} hostname",
+    ),
+    Refusal(
+        r"reading stdin too slowly|unrecognized (argument|option)|invalid option|unknown option",
+        "mpirun-refused",
+        "this mpirun does not take what it was told",
+        "Open MPI from 4.1 or a Hydra (MPICH, Intel MPI) must be the first mpirun on PATH: mpirun --version",
+    ),
+)
 _KUBERNETES = (
     _NO_PYTHON,
     Refusal(
@@ -151,15 +186,24 @@ _BOX = Refusal(
     "install the runtime that serves there, or leave image and container out and name a python that has torch",
 )
 _BY_KIND = {
-    "box": (_BOX, *_CONTAINERS, *_SLURM),
+    "box": (_BOX, *_CONTAINERS, *_SLURM, *_MPI),
     "slurm": _SLURM,
+    "mpirun": _MPI,
     "k8s": _KUBERNETES,
     "docker": _CONTAINERS,
     "podman": _CONTAINERS,
 }
-CLIENTS = {"box": "docker", "slurm": "srun", "k8s": "kubectl", "docker": "docker", "podman": "podman"}
+CLIENTS = {
+    "box": "docker",
+    "slurm": "srun",
+    "mpirun": "mpirun",
+    "k8s": "kubectl",
+    "docker": "docker",
+    "podman": "podman",
+}
 _INSTALL = {
     "srun": "install Slurm's client commands, or reach the nodes by ssh: --nodes a,b",
+    "mpirun": "load the module that brings mpirun, or reach the nodes by ssh: --nodes a,b",
     "kubectl": "install kubectl, or reach the pod's node by ssh",
     "docker": "install docker there, or name the runtime that holds it: podman:",
     "podman": "install podman there, or name the runtime that holds it: docker:",

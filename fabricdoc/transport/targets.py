@@ -1,7 +1,7 @@
 """How each kind of target turns into a command on this machine: an argv and an environment, nothing run yet.
 
 `local` runs as it is, `netns` through `enter`, a host through the user's ssh, the rest through the client of what holds
-it: srun, kubectl, docker, podman. A node that is this machine is reached without ssh.
+it: srun, mpirun, kubectl, docker, podman. A node that is this machine is reached without ssh.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabricdoc.transport.containers import exec_argv
+from fabricdoc.transport.grammar import LAUNCHED
 from fabricdoc.transport.kubernetes import kubectl_argv
-from fabricdoc.transport.loader import box_argv
+from fabricdoc.transport.loader import box_argv, tap_argv
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.ssh import ssh_argv
 
@@ -26,6 +27,8 @@ ENTER = str(Path(__file__).with_name("enter.py"))
 class Command:
     """What to start on this machine for a node: `kind` is how it is reached, `over_ssh` whether by an ssh client.
 
+    `window` (bytes; 0: no limit) is how far its input may run ahead of what `tap` has told, and `last` what to write
+    before its stdin is closed: for a client whose stdin is no pipe.
     The kind `box` is an agent in a container of the node, however the node itself is reached.
     """
 
@@ -33,6 +36,8 @@ class Command:
     argv: tuple[str, ...]
     env: dict[str, str]
     over_ssh: bool = False
+    window: int = 0
+    last: bytes = b""
 
 
 def reached_by(node: NodeSpec) -> str:
@@ -44,7 +49,7 @@ def reached_by(node: NodeSpec) -> str:
 def is_over_ssh(node: NodeSpec) -> bool:
     """Whether the node's machine is another one, reached by ssh."""
     where = node.where
-    if where.kind == "slurm" or not where.host:
+    if where.kind in LAUNCHED or not where.host:
         return False
     here = where.host == os.uname().nodename and where.port == 0
     return not (here and where.user in ("", _user()))
@@ -72,10 +77,10 @@ def command_for(
     `label`; every other module runs on the node itself.
     """
     if not _is_boxed(node, module):
-        return _placed(node, program(python_of(node)))
+        return _placed(node, program(python_of(node)), label)
     verb, place = ("in", node.container) if node.container else ("of", node.image)
     words = (verb, place, label, ",".join(sorted(node.env)), *program(DEFAULT_PYTHON)[1:])
-    return replace(_placed(node, box_argv(python_of(node), words)), kind="box")
+    return replace(_placed(node, box_argv(python_of(node), words), label), kind="box")
 
 
 def ender_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module: str, label: str) -> Command:
@@ -89,12 +94,24 @@ def _is_boxed(node: NodeSpec, module: str) -> bool:
     return module == "agent" and bool(node.image or node.container)
 
 
-def _placed(node: NodeSpec, argv: Sequence[str]) -> Command:
+def _placed(node: NodeSpec, argv: Sequence[str], label: str = "") -> Command:
+    """The command for `argv` on the node's own machine; with a `label` it is a program that reads its stdin."""
     kind, over_ssh = reached_by(node), is_over_ssh(node)
+    if kind == "mpirun":
+        return _by_mpirun(node, argv, label)
     words = tuple(_PLACES[kind](node, tuple(argv)))
     if over_ssh:
         return Command(kind, tuple(ssh_argv(node, words)), dict(os.environ), over_ssh=True)
     return Command(kind, words, {**os.environ, **node.env})
+
+
+def _by_mpirun(node: NodeSpec, argv: Sequence[str], label: str) -> Command:
+    from fabricdoc.transport.mpirun import WINDOW, last_words, mpirun_argv
+
+    if not label:
+        return Command("mpirun", tuple(mpirun_argv(node, argv)), dict(os.environ))
+    words = mpirun_argv(node, tap_argv(python_of(node), label, argv))
+    return Command("mpirun", tuple(words), dict(os.environ), window=WINDOW, last=last_words(label))
 
 
 def _as_it_is(_node: NodeSpec, argv: Sequence[str]) -> Sequence[str]:

@@ -31,22 +31,7 @@ def ended(status: int, stderr: str, *, kind: str = "ssh", started: bool = False)
     ("stderr", "id_"),
     [
         ("ssh: connect to host spark-2 port 22: Connection refused", "ssh-refused"),
-        ("ssh: connect to host spark-2 port 22: Connection timed out", "node-unreachable"),
-        ("ssh: connect to host spark-2 port 22: No route to host", "node-unreachable"),
-        ("ssh: connect to host spark-2 port 22: Network is unreachable", "node-unreachable"),
-        ("Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out", "node-unreachable"),
-        ("ssh: Could not resolve hostname spark-2: Name or service not known", "node-unreachable"),
-        ("kex_exchange_identification: Connection closed by remote host", "node-unreachable"),
-        ("Connection closed by 10.0.0.1 port 22", "node-unreachable"),
-        ("me@spark-2: Permission denied (publickey,password).", "ssh-permission"),
-        ("Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "ssh-permission"),
         (CHANGED, "ssh-host-key"),
-        ("No ED25519 host key is known for spark-2 and you have requested strict checking.", "ssh-host-unknown"),
-        ("Host key verification failed.", "ssh-host-unknown"),
-        ("Bad owner or permissions on /home/me/.ssh/config", "ssh-config"),
-        ("/home/me/.ssh/config: terminating, 1 bad configuration options", "ssh-config"),
-        ('/home/me/.ssh/config line 3: unsupported option "maybe".', "ssh-config"),
-        ("Can't open user config file /x: No such file or directory", "ssh-config"),
         ("something new", "ssh-failed"),
         ("", "ssh-failed"),
     ],
@@ -115,16 +100,23 @@ def test_a_namespace_that_is_gone_and_one_of_another_user_are_told_apart() -> No
     assert owner_of(NodeSpec("beta", "netns:/no/such/file")) == "they are another user's"
 
 
-def test_ports_and_ipv6_addresses_are_written_as_each_program_wants_them() -> None:
-    def refused(target: str, stderr: str) -> str:
-        return why_ended(NodeSpec("b", target), Ending("ssh", "scan", 255, False, stderr)).fix
+def test_mpiruns_ssh_is_heard_through_it_and_its_fixes_are_mpiruns() -> None:
+    node = NodeSpec("n", "mpirun:spark-2")
 
-    assert refused("[::1]:1", "Connection refused").endswith("name its port: [::1]:PORT")
-    assert refused("me@[::1]:1", "Connection refused").endswith("name its port: me@[::1]:PORT")
-    assert refused("[::1]:1", "No route to host").endswith("ssh -p 1 ::1 true")
-    assert "ssh-copy-id -p 22 me@spark" in refused("me@spark:22", "Permission denied (publickey).")
-    assert refused("spark:2222", CHANGED).endswith("ssh-keygen -R '[spark]:2222'")
-    assert refused("[::1]", CHANGED).endswith("ssh-keygen -R ::1")
+    def said(stderr: str, *, started: bool = False) -> NodeError:
+        return why_ended(node, Ending("mpirun", "scan", 255, started, stderr))
+
+    refused = said("ssh: connect to host spark-2 port 22: Connection refused\nLaunch proxy failed.")
+    assert (refused.id, "mpirun -n 1 --host spark-2 hostname" in refused.fix) == ("ssh-refused", True)
+    assert said(CHANGED).fix.endswith("ssh-keygen -R spark-2")
+    assert said(CHANGED, started=True).id == "probe-failed"
+    warning = "[vm:1] plm:ssh: Warning: setpgid(2,2) failed in parent with errno=Permission denied(13)"
+    assert said(warning).id == "start-failed"
+
+
+def test_a_python_too_old_is_quoted_and_not_what_a_client_adds() -> None:
+    error = ended(97, "python 3.8\n-----\n  Exit code:    97\n-----", kind="mpirun")
+    assert error.message == "beta: python3 is older than 3.10 (python 3.8)"
 
 
 @pytest.mark.parametrize(("status", "stderr"), [(127, ""), (2, "ls: unrecognized option '-I'"), (0, ""), (1, "x")])

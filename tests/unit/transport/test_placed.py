@@ -1,4 +1,4 @@
-"""Whole conversations through srun, kubectl, docker and podman: the same demands on each of them."""
+"""Whole conversations through srun, mpirun, kubectl, docker and podman: the same demands on each of them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Way:
 
 WAYS = [
     Way("slurm:node01", "srun", f"--immediate={ROOM_S}"),
+    Way("mpirun:node01", "mpirun", "none"),
     Way("k8s:ml/vllm-0:main", "kubectl", "--"),
     Way("docker:vllm", "docker", "vllm"),
     Way("podman:vllm", "podman", "vllm"),

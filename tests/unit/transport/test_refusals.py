@@ -16,10 +16,29 @@ pytestmark = pytest.mark.unit
 NODES = {
     "box": NodeSpec("n", "h", image="engine:1"),
     "slurm": NodeSpec("n", "slurm:node01"),
+    "mpirun": NodeSpec("n", "mpirun:node01"),
     "k8s": NodeSpec("n", "k8s:ml/vllm-0:main"),
     "docker": NodeSpec("n", "docker:vllm"),
     "podman": NodeSpec("n", "podman:vllm"),
 }
+
+# recorded from 4.1.4 and 5.0.11
+OPEN_MPI_4 = """orterun was unable to launch the specified application as it could not access
+or execute an executable:
+
+Executable: /no/python3
+Node: n1
+
+while attempting to start process rank 0.
+"""
+OPEN_MPI_5 = """prterun was unable to launch the specified application as it could not
+access an executable:
+
+   Executable: /no/python3
+   Node: vm
+
+while attempting to start process rank 0.
+"""
 
 
 def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> NodeError:
@@ -60,6 +79,32 @@ def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> 
             "srun: error: node01: task 0: Exited with exit code 2",
             "python-missing",
         ),
+        ("mpirun", OPEN_MPI_4, "python-missing"),
+        ("mpirun", OPEN_MPI_5, "python-missing"),
+        (
+            "mpirun",
+            "[proxy:0@n1] HYDU_create_process (launch.c): execvp error on file /no/python3 (No such file or directory)",
+            "python-missing",
+        ),
+        (
+            "mpirun",
+            "[proxy:0:0@n1] HYD_spawn (hydra_spawn.c): execvp error on file /no/python3 (No such file or directory)",
+            "python-missing",
+        ),
+        ("mpirun", "prterun has detected an attempt to run as root.", "mpirun-root"),
+        ("mpirun", "orterun has detected an attempt to run as root.", "mpirun-root"),
+        ("mpirun", "There are no allocated resources for the application:", "mpirun-node"),
+        ("mpirun", "There are not enough slots available in the system to satisfy the 1", "mpirun-node"),
+        ("mpirun", "A daemon failed to report back after being spawned. This could", "mpirun-unreachable"),
+        ("mpirun", "ORTE was unable to reliably start one or more daemons.", "mpirun-unreachable"),
+        ("mpirun", "[mpiexec@vm] ui_cmd_cb (pmiserv_pmci.c:51): Launch proxy failed.", "mpirun-unreachable"),
+        (
+            "mpirun",
+            "[mpiexec@vm] Error: Unable to run bstrap_proxy on n1 (pid 19908, exit code 65280)",
+            "mpirun-unreachable",
+        ),
+        ("mpirun", "[mpiexec@vm] match_arg (args.c:166): unrecognized argument wdir", "mpirun-refused"),
+        ("mpirun", "bash: line 1: mpirun: command not found", "mpirun-missing"),
         ("k8s", 'Error from server (NotFound): pods "vllm-0" not found', "pod-missing"),
         ("k8s", 'Error from server (NotFound): namespaces "ml" not found', "pod-missing"),
         ("k8s", "Error from server (BadRequest): container main is not valid for pod vllm-0", "container-missing"),
