@@ -1,10 +1,10 @@
-"""What srun, kubectl, docker and podman say when nothing of ours started: from their words to an id and a fix.
+"""What srun, mpirun, kubectl, docker and podman say when nothing of ours started: from their words to an id and a fix.
 
 Pure text work, like `failures`, which asks here first. The ids: slurm-unreachable, slurm-job, slurm-node, slurm-busy,
-slurm-refused, pod-missing, pod-not-running, k8s-context, k8s-unreachable, k8s-forbidden, container-missing,
+slurm-refused, mpirun-unreachable, mpirun-node, mpirun-root, mpirun-refused, pod-missing, pod-not-running, k8s-context, k8s-unreachable, k8s-forbidden, container-missing,
 container-not-running, runtime-unreachable, runtime-forbidden, image-missing, gpu-runtime-missing, python-missing,
-and CLIENT-missing. The wording is that of Slurm 21.08 to 24.11, kubectl 1.20 to 1.34, Docker 20.10 to 29 and
-Podman 3.4 to 5; none of them is translated.
+and CLIENT-missing. None of the clients is translated. Where each wording was seen stands beside it; "said" means by the
+client itself, run with nothing to reach (kubectl 1.32.4, docker 28.2.2, the four mpirun).
 """
 
 from __future__ import annotations
@@ -30,8 +30,16 @@ _NO_PYTHON = Refusal(
     "{python} can't be run there",
     "it needs a python3 (3.10 or later) inside; another one: python = '/path/to/python3' in fabric.toml",
 )
+# src/common/slurm_errno.c, src/srun/allocate.c, src/srun/create_job_step, src/interfaces: Slurm 21.08, 24.11, 26.05;
+# src/slurmd/slurmstepd/task.c for execve()
 _SLURM = (
     _NO_PYTHON,
+    Refusal(
+        r"Task launch for .* failed on node|Node failure on",
+        "slurm-node",
+        "its Slurm daemon does not start a step",
+        "see: scontrol show node {host}; on it: systemctl status slurmd",
+    ),
     Refusal(
         r"Unable to contact slurm controller|Connection (refused|timed out)|Communication connection failure",
         "slurm-unreachable",
@@ -45,7 +53,7 @@ _SLURM = (
         "see: squeue --me; then a new one: salloc -N2",
     ),
     Refusal(
-        r"nodes are busy|Unable to create step.*temporarily|Immediate execution impossible|[Rr]esources.* unavailable",
+        r"nodes are busy|can not start immediately|Memory required by task|step.*temporarily|Immediate execution impossible|[Rr]esources.* unavailable",
         "slurm-busy",
         "Slurm has no room for one more step there",
         "see: squeue --me --steps; the job's own step may hold the node: start it with srun --overlap",
@@ -98,17 +106,25 @@ _MPI = (
         "Open MPI from 4.1 or a Hydra (MPICH, Intel MPI) must be the first mpirun on PATH: mpirun --version",
     ),
 )
+# kubectl's pkg/cmd/exec and pkg/cmd/util/helpers.go, client-go's tools/clientcmd, kubelet's exec: 1.20 to 1.36; said:
+# localhost:8080, context was not found, stat FILE, refused, Please enter Username (it would read it from our stdin)
 _KUBERNETES = (
+    Refusal(
+        r"getting credentials: |Please enter (Username|Password)",
+        "k8s-forbidden",
+        "kubectl has no credentials for the cluster",
+        "log in to the cluster as its provider says, until this works: kubectl auth whoami",
+    ),
     _NO_PYTHON,
     Refusal(
         r"current-context|no configuration has been provided|context .* does not exist|localhost:8080"
-        r"|error loading config",
+        r"|error loading config|context was not found|error: stat .*: no such file|no server found for cluster",
         "k8s-context",
         "kubectl knows no cluster to ask",
         "see: kubectl config get-contexts; choose one: kubectl config use-context NAME, or set KUBECONFIG",
     ),
     Refusal(
-        r'pods? "?[^ ]*"? not found|namespaces? "?[^ ]*"? not found',
+        r'pods? "?[^ ]*"? not found|namespaces? "?[^ ]*"? not found|pod does not exist',
         "pod-missing",
         "there is no such pod",
         "see: kubectl get pods{namespace}",
@@ -125,6 +141,12 @@ _KUBERNETES = (
         "the pod does not run",
         "see: kubectl describe pod {pod}{namespace}",
     ),
+    Refusal(  # the API server's proxy, and k3s' tunnel, to the kubelet
+        r"error dialing backend|while dialing|:10250\b",
+        "k8s-unreachable",
+        "the kubelet of the pod's machine does not answer",
+        "see: kubectl get pod {pod}{namespace} -o wide; kubectl get nodes",
+    ),
     Refusal(
         r"[Ff]orbidden|Unauthorized|must be logged in|x509|certificate",
         "k8s-forbidden",
@@ -132,19 +154,21 @@ _KUBERNETES = (
         "check: kubectl auth can-i create pods/exec{namespace}",
     ),
     Refusal(
-        r"Unable to connect to the server|dial tcp|connection refused|i/o timeout|TLS handshake|error dialing backend"
+        r"Unable to connect to the server|dial tcp|connection refused|i/o timeout|TLS handshake"
         r"|no such host|context deadline exceeded|server .* was refused",
         "k8s-unreachable",
         "the cluster does not answer",
         "check: kubectl get nodes",
     ),
 )
+# moby daemon/ and client/ (20.10 to 29), docker/cli run; podman's libpod and pkg (4.3, 5.x); runc and crun for python3;
+# said: docker's daemon that is not there, here and over DOCKER_HOST=ssh
 _CONTAINERS = (
     Refusal(
         r"[Nn]o such container|no container with name or ID",
         "container-missing",
         "there is no such container",
-        "see which run there: {runtime} ps",
+        "see which run there: {runtime} ps (podman shows each user's own: sudo podman ps)",
     ),
     Refusal(
         r"is not running|is paused|is restarting|container state improper|only .*on running containers",
@@ -159,7 +183,7 @@ _CONTAINERS = (
         "on that node: {runtime} pull {image}",
     ),
     Refusal(
-        r"could not select device driver|unresolvable CDI devices|nvidia-container-cli",
+        r"could not select device driver|unresolvable CDI devices|nvidia-container-cli|known GPU vendor",
         "gpu-runtime-missing",
         "its container runtime gives no GPU",
         "install nvidia-container-toolkit on it and configure it: nvidia-ctk runtime configure",
@@ -171,8 +195,8 @@ _CONTAINERS = (
         "on that node: sudo usermod -aG docker USER, then log in anew",
     ),
     Refusal(
-        r"Cannot connect to the Docker daemon|[Ff]ailed to connect to the docker API|unable to connect to Podman"
-        r"|Is the docker daemon running",
+        r"Cannot connect to the Docker daemon|[Ff]ailed to connect to the docker API|nable to connect to Podman|Cannot connect to Podman"
+        r"|Is the docker daemon running|error during connect",
         "runtime-unreachable",
         "its container runtime does not answer",
         "on that node: systemctl status docker",
@@ -211,12 +235,12 @@ _INSTALL = {
 
 
 def refusal(node: NodeSpec, kind: str, stderr: str) -> tuple[Refusal, str] | None:
-    """What a client's stderr means, with its words filled in, and the line that told it; None for other words."""
+    """What a client's stderr means, with its words filled in, and the last line that told it; None for other words."""
     client = CLIENTS.get(kind, "")
     rows = (*((missing(client),) if client else ()), *_BY_KIND.get(kind, ()))
     for row in rows:
         if re.search(row.pattern, stderr):
-            line = next((line for line in stderr.splitlines() if re.search(row.pattern, line)), stderr)
+            line = next((line for line in reversed(stderr.splitlines()) if re.search(row.pattern, line)), stderr)
             words = _words(node, client)
             return row._replace(message=row.message.format(**words), fix=row.fix.format(**words)), line
     return None

@@ -119,6 +119,32 @@ def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> 
         ),
         ("k8s", "error: current-context is not set", "k8s-context"),
         ("k8s", 'error: context "x" does not exist', "k8s-context"),
+        (
+            "slurm",
+            "srun: error: Task launch for StepId=7.0 failed on node n1: Communication connection failure",
+            "slurm-node",
+        ),
+        ("slurm", "srun: error: Node failure on node01", "slurm-node"),
+        ("slurm", "srun: error: Unable to create step for job 7: Job can not start immediately", "slurm-busy"),
+        ("k8s", "Error in configuration: context was not found for specified context: x", "k8s-context"),
+        ("k8s", "error: stat /nonexistent: no such file or directory", "k8s-context"),
+        ("k8s", "Please enter Username: error: EOF", "k8s-forbidden"),
+        (
+            "k8s",
+            "Unable to connect to the server: getting credentials: exec: executable aws not found",
+            "k8s-forbidden",
+        ),
+        (
+            "k8s",
+            "Unable to connect to the server: getting credentials: exec: fork/exec /x: no such file or directory",
+            "k8s-forbidden",
+        ),
+        ("k8s", "error: unable to upgrade connection: pod does not exist", "pod-missing"),
+        (
+            "k8s",
+            "Error from server: error dialing backend: dial tcp 10.0.0.5:10250: connect: connection refused",
+            "k8s-unreachable",
+        ),
         ("k8s", "error: no configuration has been provided, try setting KUBERNETES_MASTER", "k8s-context"),
         (
             "k8s",
@@ -166,6 +192,20 @@ def ended(kind: str, stderr: str, status: int = 1, *, started: bool = False) -> 
         ("podman", "Error: crun: executable file `python3` not found in $PATH: No such file", "python-missing"),
         ("podman", "sh: 1: podman: not found", "podman-missing"),
         ("docker", "env: 'docker': No such file or directory", "docker-missing"),
+        (
+            "docker",
+            'error during connect: Get "http://docker.example.com/v1.50/containers/vllm/json": command [ssh -o '
+            "ConnectTimeout=30 -T -- nohost docker system dial-stdio] has exited with exit status 255",
+            "runtime-unreachable",
+        ),
+        (
+            "docker",
+            "permission denied while trying to connect to the docker API at unix:///var/run/docker.sock",
+            "runtime-forbidden",
+        ),
+        ("docker", "failed to connect to the docker API at unix:///x; check if the path is", "runtime-unreachable"),
+        ("podman", "Cannot connect to Podman. Please verify your connection to the Linux", "runtime-unreachable"),
+        ("box", "docker: failed to discover GPU vendor from CDI: no known GPU vendor found", "gpu-runtime-missing"),
         ("box", "neither docker nor podman is there", "docker-missing"),
         ("box", "docker: Error response from daemon: No such image: engine:1", "image-missing"),
         ("box", "Unable to find image 'engine:1' locally", "image-missing"),
@@ -196,12 +236,24 @@ def test_the_fix_names_what_was_asked_for() -> None:
     assert "kubectl get pod vllm-0 -n ml -o" in ended("k8s", 'container not found ("main")').fix
     assert "sinfo -N -l -n node01" in ended("slurm", "Invalid node name specified").fix
     assert ended("box", "No such image: engine:1").fix == "on that node: docker pull engine:1"
-    assert ended("podman", "no such container").fix.endswith("podman ps")
+    assert "there: podman ps" in ended("podman", "no such container").fix
 
 
 def test_the_line_that_tells_is_quoted_among_others() -> None:
     stderr = "srun: job 7 queued\nsrun: error: Unable to create step: Requested nodes are busy\nsrun: Terminating"
     assert "(srun: error: Unable to create step: Requested nodes are busy)" in ended("slurm", stderr).message
+
+
+def test_the_last_line_that_tells_is_quoted() -> None:
+    stderr = (
+        'E1129 21:49:43.881063 1 memcache.go:265] "Unhandled Error" err="couldn\'t get current server API group list: '
+        'Get \\"http://localhost:8080/api?timeout=32s\\": dial tcp 127.0.0.1:8080: connect: connection refused"\n'
+        "The connection to the server localhost:8080 was refused - did you specify the right host or port?\n"
+    )
+    assert ended("k8s", stderr).message == (
+        "n: kubectl knows no cluster to ask "
+        "(The connection to the server localhost:8080 was refused - did you specify the right host or port?)"
+    )
 
 
 def test_a_clients_words_do_not_hide_that_the_probe_ran() -> None:
