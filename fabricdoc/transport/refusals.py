@@ -1,10 +1,11 @@
 """What srun, mpirun, kubectl, docker and podman say when nothing of ours started: from their words to an id and a fix.
 
 Pure text work, like `failures`, which asks here first. The ids: slurm-unreachable, slurm-job, slurm-node, slurm-busy,
-slurm-refused, mpirun-unreachable, mpirun-node, mpirun-root, mpirun-refused, pod-missing, pod-not-running, k8s-context, k8s-unreachable, k8s-forbidden, container-missing,
-container-not-running, runtime-unreachable, runtime-forbidden, image-missing, gpu-runtime-missing, python-missing,
-and CLIENT-missing. None of the clients is translated. Where each wording was seen stands beside it; "said" means by the
-client itself, run with nothing to reach (kubectl 1.32.4, docker 28.2.2, the four mpirun).
+slurm-refused, mpirun-unreachable, mpirun-node, mpirun-root, mpirun-refused, pod-missing, pod-not-running, k8s-context,
+k8s-unreachable, k8s-forbidden, container-missing, container-not-running, runtime-unreachable, runtime-forbidden,
+image-missing, gpu-runtime-missing, python-missing, and CLIENT-missing. None of the clients is translated. Where each
+wording was seen stands beside it; "said" means by the client itself, run with nothing to reach (kubectl 1.32.4, docker
+28.2.2, the four mpirun).
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _SLURM = (
         "see: squeue --me; then a new one: salloc -N2",
     ),
     Refusal(
-        r"nodes are busy|can not start immediately|Memory required by task|step.*temporarily|Immediate execution impossible|[Rr]esources.* unavailable",
+        r"nodes are busy|can not start immediately|Memory required by task|step.*temporarily"
+        r"|Immediate execution impossible|[Rr]esources.* unavailable",
         "slurm-busy",
         "Slurm has no room for one more step there",
         "see: squeue --me --steps; the job's own step may hold the node: start it with srun --overlap",
@@ -195,8 +197,8 @@ _CONTAINERS = (
         "on that node: sudo usermod -aG docker USER, then log in anew",
     ),
     Refusal(
-        r"Cannot connect to the Docker daemon|[Ff]ailed to connect to the docker API|nable to connect to Podman|Cannot connect to Podman"
-        r"|Is the docker daemon running|error during connect",
+        r"Cannot connect to the Docker daemon|[Ff]ailed to connect to the docker API|nable to connect to Podman"
+        r"|Cannot connect to Podman|Is the docker daemon running|error during connect",
         "runtime-unreachable",
         "its container runtime does not answer",
         "on that node: systemctl status docker",
