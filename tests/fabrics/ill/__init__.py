@@ -10,6 +10,7 @@ dict `ILL` of them by id; the helpers here change facts of a whole fabric.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from fabricdoc.model.documents import Unknown
@@ -26,6 +27,12 @@ def same(fabric: Fabric) -> Fabric:
     return fabric
 
 
+@cache
+def made(base: Base) -> Fabric:
+    """A base, made once: fabrics are frozen, and the same few are the ground of all pairs."""
+    return base()
+
+
 class Ill(NamedTuple):
     """A base, what gives it the fault, and what nearly does."""
 
@@ -34,10 +41,10 @@ class Ill(NamedTuple):
     almost: Alter = same
 
     def has(self) -> Fabric:
-        return self.fault(self.base())
+        return self.fault(made(self.base))
 
     def nearly(self) -> Fabric:
-        return self.almost(self.base())
+        return self.almost(made(self.base))
 
 
 def put(node: str, part: Part, of: str | int = "*", **facts: Any) -> Alter:
