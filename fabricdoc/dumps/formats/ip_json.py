@@ -11,6 +11,10 @@ from fabricdoc.dumps.formats.ip_route import neighbour_facts, route_facts, rule_
 from fabricdoc.dumps.told import Told
 
 
+MATCHES = ("tos", "fwmark", "iif", "oif", "ipproto")
+"""What a rule may match beside addresses, by iproute2's words, which are its keys too (ip/iprule.c)."""
+
+
 def interface(found: Mapping[str, Any], number: int) -> Iterator[Told]:
     """An object of `ip -j addr` or `ip -j link`."""
     name = text(found, "ifname")
@@ -62,9 +66,24 @@ def neighbour(found: Mapping[str, Any], number: int) -> Iterator[Told]:
 
 def rule(found: Mapping[str, Any], number: int) -> Iterator[Told]:
     """An object of `ip -j rule`."""
-    source, length = text(found, "src"), integer(found, "srclen")
-    selector = f"from {source}{f'/{length}' if length is not None else ''}"
-    yield from rule_facts(integer(found, "priority"), selector, text(found, "table"), number)
+    words = [
+        *(["not"] if "not" in found else []),
+        *_prefix("from", found, "src", "srclen"),
+        *_prefix("to", found, "dst", "dstlen"),
+        *(f"{word} {value}{_mask(found, word)}" for word in MATCHES if (value := text(found, word))),
+        *(f"suppress_prefixlength {length}" for length in [integer(found, "suppress_prefixlen")] if length is not None),
+    ]
+    yield from rule_facts(integer(found, "priority"), " ".join(words), text(found, "table"), number)
+
+
+def _prefix(word: str, found: Mapping[str, Any], address: str, length: str) -> list[str]:
+    told, bits = text(found, address), integer(found, length)
+    return [f"{word} {told}{f'/{bits}' if bits is not None else ''}"] if told else []
+
+
+def _mask(found: Mapping[str, Any], word: str) -> str:
+    mask = text(found, "fwmask") if word == "fwmark" else ""
+    return f"/{mask}" if mask else ""
 
 
 def text(found: Mapping[str, Any], key: str) -> str:

@@ -21,7 +21,11 @@ NEIGHBOUR = re.compile(
 ROUTE = re.compile(
     r"\s*(?P<to>default|[0-9a-fA-F.:]{2,45}(?:/\d{1,3})?)\s+(?P<rest>(?:via|dev|proto|src|scope|metric)\s.*)$"
 )
-RULE = re.compile(r"\s*(?P<priority>\d{1,10}):\s+(?P<selector>(?:not\s+)?from\s.*?)\s+lookup\s+(?P<table>\S+)")
+RULE = re.compile(
+    r"\s*(?P<priority>\d{1,10}):\s+(?P<selector>(?:not\s+)?from\s.*?)\s+lookup\s+(?P<table>\S+)"
+    r"(?:\s+(?P<limit>suppress_prefixlength\s+\d{1,3}))?"
+)
+FROM_ALL = re.compile(r"^(not )?from all(?:\s+|$)")
 TABLES = {"local": 255, "main": 254, "default": 253}
 
 
@@ -31,10 +35,11 @@ def read(lines: Sequence[Line], _argument: str) -> Iterator[Told]:
         if match := NEIGHBOUR.match(text):
             yield from neighbour_facts(match["ip"], match["dev"], match["mac"], match["state"], number)
         elif match := RULE.match(text):
-            yield from rule_facts(whole(match["priority"]), match["selector"], match["table"], number)
+            words = f"{match['selector']} {match['limit'] or ''}".strip()
+            yield from rule_facts(whole(match["priority"]), words, match["table"], number)
         elif match := ROUTE.match(text):
-            words = match["rest"].split()
-            about = dict(zip(words[::2], words[1::2], strict=False))
+            pairs = match["rest"].split()
+            about = dict(zip(pairs[::2], pairs[1::2], strict=False))
             yield from route_facts(match["to"], about, number)
 
 
@@ -65,10 +70,13 @@ def route_facts(to: str, about: dict[str, Any], number: int) -> Iterator[Told]:
 
 
 def rule_facts(priority: int | None, selector: str, table: str, number: int) -> Iterator[Told]:
-    """A policy rule (model.fabric.Rule); tables by name are known for the kernel's own three only."""
+    """A policy rule (model.fabric.Rule) in the probe's words, which leave "from all" out.
+
+    Tables by name are known for the kernel's own three only.
+    """
     of_table = TABLES.get(table, whole(table))
     if priority is not None and of_table is not None:
-        words = "" if selector == "from all" else selector
+        words = FROM_ALL.sub(r"\1", selector).strip()
         value = {
             "priority": priority,
             "table": of_table,
