@@ -10,7 +10,6 @@ from fabricdoc.dumps.formats.ip import address_facts, netdev_facts
 from fabricdoc.dumps.formats.ip_route import neighbour_facts, route_facts, rule_facts
 from fabricdoc.dumps.told import Told
 
-
 MATCHES = ("tos", "fwmark", "iif", "oif", "ipproto")
 """What a rule may match beside addresses, by iproute2's words, which are its keys too (ip/iprule.c)."""
 

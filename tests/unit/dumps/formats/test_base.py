@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.dumps.formats import FORMATS
+from fabricdoc.dumps.formats import FORMATS, Format, Line
 from fabricdoc.dumps.formats.base import Told, guid, known, mac, pci, phys_state, whole
 
 pytestmark = pytest.mark.unit
@@ -74,3 +74,52 @@ def test_every_format_has_a_name_of_its_own_and_patterns_without_named_groups_th
 def test_any_text(text: str) -> None:
     for read in (guid, mac, pci, phys_state, whole):
         read(text)
+
+
+GUID_TEXT = st.integers(0, (1 << 64) - 1).map(lambda number: f"{number:016x}")
+
+
+@given(GUID_TEXT, st.sampled_from(["0x{}", "{}", "{:}"]), st.booleans())
+def test_one_guid_in_all_its_spellings(digits: str, spelling: str, upper: bool) -> None:
+    wanted = ":".join(digits[at : at + 4] for at in range(0, 16, 4))
+    text = spelling.format(digits.upper() if upper else digits)
+    assert guid(text) == guid(wanted) == guid(wanted.upper()) == wanted
+
+
+@given(st.integers(0, 0xFFFF), st.integers(0, 255), st.integers(0, 31), st.integers(0, 7))
+def test_a_pci_address_with_and_without_nvmls_digits(domain: int, bus: int, slot: int, function: int) -> None:
+    wanted = f"{domain:04x}:{bus:02x}:{slot:02x}.{function}"
+    assert pci(wanted) == pci(wanted.upper()) == pci(f"0000{wanted}") == wanted
+    assert pci(wanted[5:]) == f"0000:{wanted[5:]}"
+    assert pci(f"{wanted}8") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("9" * 18, 10**18 - 1), ("9" * 19, None), ("  7", 7), ("7 of 8", 7), ("x7", None)]
+)
+def test_numbers_have_at_most_18_digits(text: str, number: int | None) -> None:
+    assert whole(text) == number
+
+
+def a_format(begins: str = "BEGIN", goes_on: str = r"\s+more") -> Format:
+    return Format("tool", "tool", "tool", begins, goes_on, lambda _lines, _argument: ())
+
+
+def test_a_line_follows_that_begins_or_goes_on() -> None:
+    one = a_format()
+    assert one.follows("BEGIN again") and one.follows("  more")
+    assert not one.follows("less") and not one.follows("a BEGIN") and not one.follows("")
+
+
+def test_a_reader_gets_the_beginning_of_a_long_line() -> None:
+    longest = {one.tool: one.longest for one in FORMATS if one.longest != 1000}
+    assert longest == {"rdma": 1 << 16}, "rdma statistic prints all counters of a port on one line"
+
+
+@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.tool)
+@given(text=st.text(alphabet=st.characters(max_codepoint=0x250), max_size=300))
+def test_no_reader_fails_on_any_line(one: Format, text: str) -> None:
+    lines = [Line(number, row) for number, row in enumerate(text.split("\n"), 1)]
+    for argument in ("", "eth0", "-l"):
+        for told in one.read(lines, argument):
+            assert 1 <= told.line <= len(lines) and told.path and told.value is not None

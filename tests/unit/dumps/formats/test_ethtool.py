@@ -96,3 +96,45 @@ def test_module() -> None:
 
 def test_a_counter_beyond_64_bits_is_left_out() -> None:
     assert facts("$ ethtool -S e0\nNIC statistics:\n     a_b: 99999999999999999999\n") == {}
+
+
+@pytest.mark.parametrize(("text", "value"), [(str((1 << 63) - 1), (1 << 63) - 1), (str(1 << 63), None), ("-4", None)])
+def test_a_counter_has_at_most_63_bits(text: str, value: int | None) -> None:
+    found = facts(f"$ ethtool -S e0\nNIC statistics:\n     a_b: {text}\n")
+    assert found.get(("counter", "e0", "ethtool", "a_b")) == value
+
+
+def test_another_interface_begins_with_its_own_heading() -> None:
+    text = "\n".join(
+        SETTINGS.format(speed=speed, duplex="Full", autoneg="on", link="yes") for speed in ("1Mb/s", "2Mb/s")
+    )
+    found = facts(text.replace("Settings for enp1s0f0np0", "Settings for e9", 1))
+    assert (found[("netdev", "e9", "speed_mbps")], found[("netdev", "enp1s0f0np0", "speed_mbps")]) == (1, 2)
+
+
+def test_settings_below_statistics_are_settings_again() -> None:
+    text = f"$ ethtool -S e0\n{STATISTICS}{SETTINGS.format(speed='10Mb/s', duplex='Half', autoneg='on', link='yes')}"
+    found = facts(text)
+    assert found[("netdev", "enp1s0f0np0", "duplex")] == "half"
+    assert found[("counter", "e0", "ethtool", "rx_prio3_pause")] == 12
+    assert not [path for path in found if path[0] == "counter" and path[1] != "e0"]
+
+
+def test_coalescing_and_refusals_tell_nothing() -> None:
+    text = "Coalesce parameters for e0:\nAdaptive RX: on  TX: on\nrx-usecs: 8\nSpeed: 5\n"
+    text += "Cannot get wol: Operation not permitted\n"
+    assert facts(text) == {("netdev", "e0", "name"): "e0"}
+
+
+@pytest.mark.parametrize("line", ["driver: mlx5_core", "bus-info: 0000:01:00.0", "firmware-version: 28.45.4028 (X)"])
+def test_a_drivers_lines_are_of_nobody_without_an_interface(line: str) -> None:
+    assert facts(f"{line}\n") == {}
+    assert len(facts(f"driver: mlx5_core\n{line}\n", "ethtool-i-e0.txt")) in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "words", ["Auto-negotiation: maybe", "Lanes: Unknown!", "Link detected: perhaps", "Speed: ", "RX: perhaps"]
+)
+def test_words_that_are_no_value_tell_nothing(words: str) -> None:
+    assert facts(f"Settings for e0:\n\t{words}\n") == {("netdev", "e0", "name"): "e0"}
+    assert facts(f"Pause parameters for e0:\n{words}\n") == {("netdev", "e0", "name"): "e0"}

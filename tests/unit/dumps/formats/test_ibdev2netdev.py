@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.dumps import read_text
 from tests.unit.dumps.texts import facts, fixture, tools
@@ -49,3 +51,23 @@ def test_other_lines_are_no_rows(line: str) -> None:
 
 def test_it_is_recognised_by_its_rows_alone() -> None:
     assert tools(f"hello\n{PLAIN}bye bye\n") == [("", 1, 1), ("ibdev2netdev", 2, 3), ("", 4, 4)]
+
+
+@pytest.mark.parametrize("netdev", ["e0", "enP2p1s0f0np0", "bond0.40", "ib0@eth", "a-b"])
+def test_interfaces_of_every_name(netdev: str) -> None:
+    assert facts(f"mlx5_0 port 1 ==> {netdev} (Up)\n")[("port", "mlx5_0", 1, "netdev")] == netdev
+
+
+def test_a_down_interface_is_not_told_to_have_no_carrier() -> None:
+    assert ("netdev", "enp1s0f1np1", "carrier") not in facts(PLAIN)
+
+
+def test_a_second_port_of_one_hca_is_its_own() -> None:
+    found = facts("mlx4_0 port 1 ==> e0 (Up)\nmlx4_0 port 2 ==> e1 (Down)\n")
+    assert (found[("port", "mlx4_0", 1, "netdev")], found[("port", "mlx4_0", 2, "netdev")]) == ("e0", "e1")
+
+
+@given(st.text(alphabet="mlx5_0 port1=>e(UpDown)\t:.", max_size=60))
+def test_any_row_is_read(line: str) -> None:
+    for path, value in facts(f"$ ibdev2netdev\n{line}\n").items():
+        assert path[0] in ("hca", "port", "netdev") and value is not None

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fabricdoc.dumps.formats import lldp
 from tests.unit.dumps.texts import facts, fixture, tools
 
 pytestmark = pytest.mark.unit
@@ -64,3 +65,35 @@ def test_a_switch_is_told_in_every_shape(enabled: bool, named: bool, several: bo
     (told,) = neighbours(json.dumps({"lldp": {"interface": {"p0": entry}}})).values()
     assert told.get("bridge") is (True if enabled else None)
     assert told["port"] == "swp1"
+
+
+def test_a_neighbour_without_a_name_has_the_others() -> None:
+    entry = {"chassis": {"id": {"type": "mac", "value": "0a:0b"}}, "port": {"id": {"type": "ifname", "value": "e7"}}}
+    found = neighbours(json.dumps({"lldp": {"interface": {"e0": entry}}}))
+    assert found == {("e0", 0): {"chassis": "0a:0b", "port": "e7"}}
+
+
+def test_a_chassis_called_id_is_taken_for_the_id_itself() -> None:
+    entry = {"chassis": {"id": {"type": "mac", "value": "0a:0b"}, "name": [{"value": "leaf-1"}]}}
+    assert neighbours(json.dumps({"lldp": {"interface": {"e0": entry}}})) == {
+        ("e0", 0): {"chassis": "0a:0b", "system": "leaf-1"}
+    }
+
+
+def test_two_chassis_take_the_last_ones_words_and_parts_without_an_id_are_no_name() -> None:
+    entry = {"chassis": {"capability": {"type": "Bridge"}, "leaf-2": {"id": {"value": "0c"}}}, "port": []}
+    assert neighbours(json.dumps({"lldp": {"interface": {"e0": entry}}})) == {
+        ("e0", 0): {"system": "leaf-2", "chassis": "0c"}
+    }
+
+
+@pytest.mark.parametrize("value", [7, None, [], [{}], [{"value": 7}], {"type": "mac"}])
+def test_an_id_that_is_no_text_is_no_fact(value: object) -> None:
+    entry = {"chassis": {"leaf": {"id": value}}, "port": {"id": value, "descr": value}}
+    assert neighbours(json.dumps({"lldp": {"interface": {"e0": entry}}})) == {("e0", 0): {"system": "leaf"}}
+
+
+def test_a_flood_of_neighbours_is_bounded() -> None:
+    entry = {"name": "e0", "port": {"id": {"value": "x"}}}
+    text = json.dumps({"lldp": {"interface": [entry] * (lldp.MAX_NEIGHBOURS + 5)}}, indent=0)
+    assert len(neighbours(text)) == lldp.MAX_NEIGHBOURS
