@@ -70,3 +70,46 @@ def test_lines_are_those_of_the_text() -> None:
 @pytest.mark.parametrize("line", ["\t\tLnkSta:\tSpeed ..GT/s, Width xx", "\t\tLnkCap:\tPort #0", "\tNUMA node: many"])
 def test_lines_without_their_numbers(line: str) -> None:
     assert set(device("0000:01:00.0", f"01:00.0 Ethernet controller: X\n{line}\n")) == {"address"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "redirects"),
+    [("ReqRedir+ CmpltRedir+", True), ("ReqRedir+ CmpltRedir-", True), ("ReqRedir- CmpltRedir+", True),
+     ("ReqRedir- CmpltRedir-", False)],
+)  # fmt: skip
+def test_acs_redirects_with_either_bit(flags: str, redirects: bool) -> None:
+    text = f"00:01.0 PCI bridge: X\n\t\tACSCtl:\tSrcValid+ TransBlk- {flags} UpstreamFwd- EgressCtrl- DirectTrans-\n"
+    assert device("0000:00:01.0", text)["acs"] is redirects
+
+
+@pytest.mark.parametrize(
+    "line", ["01:00.0 Ethernet controller: X (rev ff)", "01:00.0 Ethernet controller: X\n\t!!! Unknown header type 7f"]
+)
+def test_a_device_that_does_not_answer(line: str) -> None:
+    assert device("0000:01:00.0", f"{line}\n")["gone"] is True
+    assert "gone" not in device("0000:01:00.0", "01:00.0 Ethernet controller: X (rev fe)\n\tHeader type 00\n")
+
+
+def test_the_capability_of_a_second_kind_is_not_the_link() -> None:
+    text = "01:00.0 Ethernet controller: X\n\t\tLnkCap2: Supported Link Speeds: 2.5-32GT/s\n"
+    text += "\t\tLnkSta2: Speed 8GT/s, Width x1\n"
+    assert set(device("0000:01:00.0", text)) == {"address"}
+
+
+def test_the_next_device_has_nothing_of_the_one_before() -> None:
+    text = "01:00.0 Ethernet controller: X\n\t\tLnkSta:\tSpeed 8GT/s, Width x8\n"
+    text += "02:00.0 Ethernet controller: Y\n\tNUMA node: 1\n"
+    assert set(device("0000:02:00.0", text)) == {"address", "numa_node"}
+
+
+@pytest.mark.parametrize(
+    ("word", "width"), [("x16", 16), ("x16 (ok)", 16), ("x8 (downgraded)", 8), ("x0", 0), ("x", None), ("x128", None)]
+)
+def test_widths(word: str, width: int | None) -> None:
+    text = f"01:00.0 Ethernet controller: X\n\t\tLnkSta:\tSpeed 32GT/s (ok), Width {word}\n"
+    assert device("0000:01:00.0", text).get("current_width") == width
+
+
+def test_buses_are_hexadecimal() -> None:
+    text = "00:01.0 PCI bridge: X\n\tBus: primary=00, secondary=1a, subordinate=ff, sec-latency=0\n"
+    assert device("0000:00:01.0", text)["buses"] == [0x1A, 0xFF]

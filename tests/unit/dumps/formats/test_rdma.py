@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.unit.dumps.texts import facts, fixture, tools
 
@@ -75,3 +77,34 @@ def test_wrong_types_are_passed_over(entry: dict[str, object]) -> None:
 
 def test_a_longer_word_is_not_taken_for_a_link() -> None:
     assert tools("link to the manual is here\n") == [("", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [("9" * 18, 10**18 - 1), ("9" * 19, None), ("-1", None), ("1.5", None), ("٣", None)]
+)
+def test_counters_are_numbers_of_at_most_18_digits(value: str, told: int | None) -> None:
+    found = facts(f"$ rdma statistic\nlink m0/1 out_of_buffer {value} rx_x 1 \n")
+    assert found.get(("counter", "m0/1", "hw", "out_of_buffer")) == told
+
+
+def test_a_long_line_of_counters_is_read_to_its_end() -> None:
+    text = "link m0/1 " + " ".join(f"counter_{k:04d} {k}" for k in range(500)) + "\n"
+    found = facts(text)
+    assert len(text) > 1000 and len(found) == 500
+    assert found[("counter", "m0/1", "hw", "counter_0499")] == 499
+
+
+def test_every_line_names_its_device() -> None:
+    assert facts("1: mlx5_0: node_type ca fw 1.2.3\n")[("hca", "mlx5_0", "name")] == "mlx5_0"
+    assert facts("link mlx5_1/1 state DOWN physical_state DISABLED\n")[("hca", "mlx5_1", "name")] == "mlx5_1"
+
+
+def test_true_is_no_counter_and_no_word() -> None:
+    entry = {"ifname": "m0", "port": 1, "state": True, "physical_state": None, "netdev": False}
+    assert facts(json.dumps([entry])) == {("hca", "m0", "name"): "m0"}
+
+
+@given(st.text(alphabet="link m0/1statedevACTIVErx_ 9:\t", max_size=80))
+def test_any_line_is_read(line: str) -> None:
+    for path, value in facts(f"$ rdma link\n{line}\n").items():
+        assert path[0] in ("hca", "port", "netdev", "counter") and value not in (None, "")

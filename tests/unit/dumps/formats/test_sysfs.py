@@ -53,3 +53,47 @@ def test_each_place(line: str, path: tuple[str, ...], value: object) -> None:
 
 def test_unknown_places_and_odd_values_tell_nothing() -> None:
     assert facts("/sys/class/infiniband/m/ports/1/gids/0:nonsense\n/sys/kernel/x:1\n/sys/class/net/e/mtu:\n") == {}
+
+
+PORT = "/sys/class/infiniband/m/ports/1"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"{PORT}/state:4: ACTIVE", {("port", "m", 1, "state"): "ACTIVE"}),
+        (f"{PORT}/state:ACTIVE", {("port", "m", 1, "state"): "ACTIVE"}),
+        (f"{PORT}/phys_state:3: Disabled", {("port", "m", 1, "phys_state"): "Disabled"}),
+        (f"{PORT}/rate:2.5 Gb/sec (1X SDR)", {("port", "m", 1, "rate_gbps"): 2.5}),
+        (f"{PORT}/rate:fast", {}),
+        (f"{PORT}/link_layer:Ethernet", {("port", "m", 1, "link_layer"): "Ethernet"}),
+        (f"{PORT}/lid:0x0", {}),
+        (f"{PORT}/counters/port_xmit_data:18446744073709551615", {}),
+        (f"{PORT}/counters/port_xmit_data:7 words", {}),
+        (f"{PORT}/hw_counters/lifespan:-1", {}),
+        (f"{PORT}/gid_attrs/ndevs/3:e0", {("gid", "m", 1, 3, "netdev"): "e0"}),
+        ("/sys/class/infiniband/m/hca_type:MT4129", {("hca", "m", "hca_type"): "MT4129"}),
+        ("/sys/class/infiniband/m/board_id:NVD1", {("hca", "m", "board_id"): "NVD1"}),
+        ("/sys/class/infiniband/m/node_desc:spark", {}),
+        ("/sys/class/net/e0/speed:-1", {}),
+        ("/sys/class/net/e0/speed:0", {}),
+        ("/sys/class/net/e0/speed:1", {("netdev", "e0", "speed_mbps"): 1}),
+        ("/sys/class/net/e0/carrier:0", {("netdev", "e0", "carrier"): False}),
+        ("/sys/class/net/e0/carrier:2", {}),
+        ("/sys/class/net/e0/operstate:lowerlayerdown", {("netdev", "e0", "operstate"): "lowerlayerdown"}),
+        ("/sys/class/net/e0/flags:0x1003", {}),
+        ("/sys/class/dmi/id/product_name=NVIDIA DGX Spark", {("host", "product"): "NVIDIA DGX Spark"}),
+    ],
+)
+def test_every_place_and_what_is_none(line: str, told: dict[object, object]) -> None:
+    assert facts(f"$ grep . /sys/class/x\n{line}\n") == told
+
+
+@pytest.mark.parametrize(("length", "told"), [(300, 1), (301, 0)])
+def test_a_value_without_end_is_no_fact(length: int, told: int) -> None:
+    assert len(facts(f"/sys/class/dmi/id/product_name:{'x' * length}\n")) == told
+
+
+def test_paths_with_colons_are_whole() -> None:
+    found = facts("/proc/sys/net/ipv4/conf/e0:1/rp_filter:2\n")
+    assert found == {("sysctl", "net.ipv4.conf.e0:1.rp_filter"): 2}

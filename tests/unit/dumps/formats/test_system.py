@@ -36,3 +36,52 @@ RELEASE = 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.3 LTS"\nID=ubuntu\n'
 )
 def test_each(text: str, name: str, told: dict[str, object]) -> None:
     assert facts(text, name) == {("host", key): value for key, value in told.items()}
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64", "ppc64le", "s390x", "riscv64"])
+def test_machines(arch: str) -> None:
+    assert facts(f"Linux h 6.8.0-60-generic #63 SMP {arch} GNU/Linux\n")[("host", "arch")] == arch
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Linux is 6 feet under", "Linux h 6.8", "linux h 6.8.0 x86_64", "Linux h six #1 SMP x86_64 x86_64 GNU/Linux"],
+)
+def test_sentences_about_linux_are_no_uname(line: str) -> None:
+    assert facts(f"{line}\n") == {}
+
+
+@pytest.mark.parametrize("names", ["one\ntwo\n", "\n", "a b\n", "-a\n"])
+def test_hostname_prints_one_name(names: str) -> None:
+    assert facts(f"$ hostname\n{names}") == {}
+
+
+@pytest.mark.parametrize("line", ["PRETTY_NAME=", 'PRETTY_NAME=""', f"PRETTY_NAME={'x' * 201}", "NAME=Ubuntu"])
+def test_a_release_without_its_name(line: str) -> None:
+    assert facts(f"$ cat /etc/os-release\n{line}\n") == {}
+
+
+def test_single_quotes_and_none() -> None:
+    assert facts("PRETTY_NAME='Debian 12'\n") == facts("PRETTY_NAME=Debian 12\n") == {("host", "os"): "Debian 12"}
+
+
+@pytest.mark.parametrize("word", [MACHINE[:-1], f"{MACHINE}0", MACHINE.upper(), MACHINE.replace("0", "g")])
+def test_what_is_no_machine_id(word: str) -> None:
+    assert facts(f"$ cat /etc/machine-id\n{word}\n") == {}
+
+
+@pytest.mark.parametrize("word", [BOOT[:-1], BOOT.replace("-", "_"), BOOT.upper()])
+def test_what_is_no_boot_id(word: str) -> None:
+    assert facts(f"$ cat /proc/sys/kernel/random/boot_id\n{word}\n") == {}
+
+
+def test_device_files_are_sorted_and_named_once() -> None:
+    text = "$ ls /dev/infiniband\nuverbs1  uverbs0  rdma_cm  uverbs1\nby-ibdev\n"
+    assert facts(text) == {("host", "infiniband_devices"): ["rdma_cm", "uverbs0", "uverbs1"]}
+
+
+def test_another_missing_folder_says_nothing_of_devices() -> None:
+    assert (
+        facts("$ ls /dev/infiniband /dev/nothing\nls: cannot access '/dev/nothing': No such file or directory\n") == {}
+    )
+    assert facts("$ ls /dev/infiniband\ntotal 0\n") == {}
