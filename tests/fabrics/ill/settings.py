@@ -87,6 +87,7 @@ ILL = {
         put("server-001", "port", "mlx5_0v1", state="INIT"),
     ),
     "socket-ifname-not-found": told({"NCCL_SOCKET_IFNAME": "eth0"}, {"NCCL_SOCKET_IFNAME": "en"}),
+    "ucx-devices-not-found": told({"UCX_NET_DEVICES": "rocep1s0f9:1"}, {"UCX_NET_DEVICES": "rocep1s0f0:1"}),
     "loopback-selected": told({"NCCL_SOCKET_IFNAME": "lo"}, {"NCCL_SOCKET_IFNAME": "^lo"}),
     "virtual-interface-selected": Ill(
         lambda: put(A, "netdev", "docker0", carrier=True, operstate="up")(spark_one_cable()),
