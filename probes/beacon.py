@@ -1,155 +1,186 @@
-"""Layer-2 beacons: which of this node's ports hears which port of another node.
+"""Beacons: which of this node's ports hears which port of another node.
 
-Frames of the local experimental EtherType 0x88B5 (IEEE 802, also used by NVIDIA's Spark cluster scripts) are
-sent from each listed port and heard on the others. A frame carries the run's nonce, the sender's node, port
-and MAC, and an HMAC over all of it with the run's key: stray and forged frames are counted, never believed.
-Needs CAP_NET_RAW, no address and no link configuration. Sends only when told to, only from listed ports, a few
-frames each. Does not judge: what a heard frame means is `fabricdoc.fabric.cabling`'s job.
+Sends only when told to, only from the ports it was given, a few frames each; what it hears it counts by sender. By raw
+sockets (`beacon_ports`), and when told so by link-local multicast too (`multicast`), for nodes that may open no raw
+socket. Stray and forged frames are counted, never believed. Memory is bounded whatever arrives. Does not judge: what a
+heard frame means is `fabricdoc.fabric.cabling`'s matter. Changes nothing on the node.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import hmac
-import json
 import select
-import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
+from .beacon_frames import Sender, seal, unseal
+from .beacon_ports import RawPort
+from .multicast import SETTLE_S, MulticastPort
 from .wire import Wire
 
-ETHERTYPE = 0x88B5
-BROADCAST = b"\xff" * 6
-MIN_PAYLOAD = 46
 MAX_FRAMES = 16
+MAX_SENDERS = 64
+AT_A_TIME = 256
+AT_THE_END = 4096
 IDLE_LIMIT_S = 60.0
-PACKET_OUTGOING = 4
+
+Port = Any  # RawPort or MulticastPort: netdev, mac, method, send, take, strays, lost, close
+KINDS: dict[str, Callable[[str, bytes, float], Port]] = {"beacon": RawPort, "multicast": MulticastPort}
 
 
-def seal(key: bytes, body: dict[str, str]) -> bytes:
-    """The payload of a frame: 2-byte length, JSON body, 32-byte HMAC-SHA256, padded to 46 bytes."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
-    signed = len(text).to_bytes(2, "big") + text
-    return (signed + hmac.new(key, signed, hashlib.sha256).digest()).ljust(MIN_PAYLOAD, b"\0")
+class Senders:
+    """Who was heard at one port, and how often: at most 64 are kept, frames of others are only counted.
+
+    Which are kept does not depend on who came first, and looks the same from both ends: those whose pair of ports has
+    the smallest hash. So nearly every pair is kept at both ends or at neither, and what is kept still joins all
+    ports of one segment.
+    """
+
+    def __init__(self, own: Sender) -> None:
+        self.own = own
+        self.counts: dict[Sender, list[int]] = {}
+        self.unkept, self.echoes = 0, 0
+        self._ranks: dict[Sender, bytes] = {}
+
+    def add(self, sender: Sender, near: bool) -> None:
+        """Count one frame; `near` says whether it was addressed to the nearest bridge."""
+        if sender[:2] == self.own[:2]:
+            self.echoes += 1
+        elif sender in self.counts or self._find_room(sender):
+            self.counts[sender][1 if near else 0] += 1
+        else:
+            self.unkept += 1
+
+    def _find_room(self, sender: Sender) -> bool:
+        """Keep a sender not seen before, in place of a kept one that ranks behind it if need be."""
+        rank = hashlib.sha256(repr(sorted((sender[:2], self.own[:2]))).encode()).digest()
+        if len(self.counts) >= MAX_SENDERS:
+            last = max(self._ranks, key=self._ranks.__getitem__)
+            if self._ranks[last] <= rank:
+                return False
+            self.unkept += sum(self.counts.pop(last))
+            del self._ranks[last]
+        self.counts[sender], self._ranks[sender] = [0, 0], rank
+        return True
 
 
-def unseal(key: bytes, payload: bytes) -> dict[str, str] | None:
-    """The body of a frame that was sealed with `key`, else None (stray, cut or forged)."""
-    length = int.from_bytes(payload[:2], "big")
-    signed, digest = payload[: 2 + length], payload[2 + length : 34 + length]
-    if not hmac.compare_digest(hmac.new(key, signed, hashlib.sha256).digest(), digest):
-        return None
-    body = json.loads(signed[2:])
-    return {str(name): str(value) for name, value in body.items()}
+class Ears:
+    """The open ports of this node, and all that was heard on them in this run."""
 
-
-class Ports:
-    """The raw sockets of the listed ports, and what was heard on them."""
-
-    def __init__(self, node: str, nonce: str, key: bytes) -> None:
+    def __init__(self, node: str, nonce: bytes, key: bytes) -> None:
         self.node, self.nonce, self.key = node, nonce, key
-        self.sockets: dict[str, socket.socket] = {}
-        self.macs: dict[str, str] = {}
-        self.heard: dict[tuple[str, str, str, str], int] = {}
-        self.stray = 0
+        self.ports: list[Port] = []
+        self.heard: list[Senders] = []
+        self.forged: list[int] = []
 
-    def open(self, netdev: str) -> str:
-        """Open one port; returns "" or the reason it can't be used."""
-        try:
-            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
-            raw.bind((netdev, ETHERTYPE))
-        except OSError as error:
-            return f"{error.strerror or error} (errno {error.errno})"
-        raw.setblocking(False)
-        self.sockets[netdev] = raw
-        self.macs[netdev] = raw.getsockname()[4].hex(":")
-        return ""
-
-    def send(self, frames: int) -> dict[str, int]:
-        """Send `frames` from every open port; returns how many the kernel took per port."""
-        return {netdev: self._send_from(netdev, frames) for netdev in self.sockets}
-
-    def _send_from(self, netdev: str, frames: int) -> int:
-        mac = self.macs[netdev]
-        body = {"nonce": self.nonce, "node": self.node, "netdev": netdev, "mac": mac}
-        header = BROADCAST + bytes.fromhex(mac.replace(":", "")) + ETHERTYPE.to_bytes(2, "big")
-        taken = 0
-        for _ in range(min(frames, MAX_FRAMES)):
-            with contextlib.suppress(OSError):
-                taken += 1 if self.sockets[netdev].send(header + seal(self.key, body)) else 0
-        return taken
-
-    def hear(self, netdev: str) -> None:
-        """Take every frame that waits on one port."""
-        while True:
+    def open(self, method: str, netdevs: list[str]) -> dict[str, Any]:
+        """Open ports for one kind of frame; the `ready` message, which says of each whether it is, or why not."""
+        ready, refused = [], []
+        end = time.monotonic() + SETTLE_S  # one for all: their addresses settle at the same time
+        for netdev in netdevs:
             try:
-                frame, address = self.sockets[netdev].recvfrom(2048)
-            except OSError:
-                return
-            if address[2] != PACKET_OUTGOING:
-                self._believe(netdev, frame[14:])
+                port = KINDS[method](netdev, self.nonce, max(0.0, end - time.monotonic()))
+            except OSError as error:
+                refused.append(refusal(netdev, error))
+            else:
+                self.add(port)
+                ready.append({"netdev": netdev, "mac": port.mac})
+        return {"event": "ready", "method": method, "ports": ready, "refused": refused}
 
-    def _believe(self, netdev: str, payload: bytes) -> None:
-        body = unseal(self.key, payload)
-        if body is None or body.get("nonce") != self.nonce:
-            self.stray += 1
-            return
-        sender = (netdev, body["node"], body["netdev"], body["mac"])
-        self.heard[sender] = self.heard.get(sender, 0) + 1
+    def add(self, port: Port) -> None:
+        """Take one open port."""
+        self.ports.append(port)
+        self.heard.append(Senders(Sender(self.node, port.netdev, port.mac)))
+        self.forged.append(0)
+
+    def send(self, frames: int) -> None:
+        """Send `frames` (at most 16) from every open port."""
+        for port, heard in zip(self.ports, self.heard, strict=True):
+            port.send(seal(self.key, self.nonce, heard.own), max(0, min(frames, MAX_FRAMES)))
+
+    def hear(self, at: int, limit: int) -> None:
+        """Take at most `limit` frames that wait at port number `at`."""
+        heard = self.heard[at]
+        for payload, near in self.ports[at].take(limit):
+            sender = unseal(self.key, self.nonce, payload)
+            if sender is None:
+                self.forged[at] += 1
+            else:
+                heard.add(sender, near)
 
     def report(self) -> dict[str, Any]:
-        """What was heard so far, as the `heard` message."""
-        frames = [
-            {"netdev": at, "node": node, "from_netdev": netdev, "from_mac": mac, "count": count}
-            for (at, node, netdev, mac), count in sorted(self.heard.items())
+        """What was heard so far, as the `heard` message: a list of ports with their senders."""
+        for at in range(len(self.ports)):
+            self.hear(at, AT_THE_END)
+        return {"event": "heard", "ports": [self._told(at) for at in range(len(self.ports))]}
+
+    def _told(self, at: int) -> dict[str, Any]:
+        port, heard = self.ports[at], self.heard[at]
+        senders = [
+            {"node": sender.node, "netdev": sender.netdev, "mac": sender.mac, "count": count, "near": near}
+            for sender, (count, near) in sorted(heard.counts.items())
         ]
-        return {"event": "heard", "frames": frames, "stray": self.stray}
+        return {
+            "netdev": port.netdev,
+            "method": port.method,
+            "senders": senders,
+            "unkept": heard.unkept,
+            "echoes": heard.echoes,
+            "stray": port.strays() + self.forged[at],
+            "lost": port.lost(),
+        }
+
+    def close(self) -> None:
+        """Close every port."""
+        for port in self.ports:
+            port.close()
 
 
-def listen(wire: Wire, request: dict[str, Any]) -> Ports:
-    """Open the ports of a `listen` request and say which are ready."""
-    ports = Ports(request["node"], request["nonce"], bytes.fromhex(request["key"]))
-    tried = [(netdev, ports.open(netdev)) for netdev in request["ports"]]
-    refused = [{"netdev": netdev, "reason": reason} for netdev, reason in tried if reason]
-    ready = [{"netdev": netdev, "mac": mac} for netdev, mac in ports.macs.items()]
-    wire.write({"event": "ready", "ports": ready, "refused": refused})
-    return ports
+def refusal(netdev: str, error: OSError) -> dict[str, Any]:
+    """Why a port can't be used: the kernel's words with its number, and `lack` where its address is the matter."""
+    number = error.errno or 0
+    text = f"{error.strerror or error} (errno {number})" if number else str(error.strerror or error)
+    return {"netdev": netdev, "reason": text, "errno": number, "lack": getattr(error, "lack", "")}
 
 
-def serve(wire: Wire, ports: Ports) -> None:
-    """Hear frames and obey messages until `report` was answered, stdin ends or nothing came for a minute."""
+def serve(wire: Wire, ears: Ears) -> None:
+    """Hear frames and obey messages until stdin ends or nothing was asked for a minute."""
     end = time.monotonic() + IDLE_LIMIT_S
-    names = {raw.fileno(): netdev for netdev, raw in ports.sockets.items()}
     while not wire.closed and time.monotonic() < end:
-        for fd in select.select([wire.fileno(), *names], [], [], 1.0)[0]:
-            if fd in names:
-                ports.hear(names[fd])
-            elif any(obey(wire, ports, message) for message in wire.pump()):
-                return
+        poller = select.poll()
+        numbers = {port.fileno(): at for at, port in enumerate(ears.ports)}
+        for fd in (wire.fileno(), *numbers):
+            poller.register(fd, select.POLLIN)
+        for fd, _events in poller.poll(1000):
+            if fd in numbers:
+                ears.hear(numbers[fd], AT_A_TIME)
+                continue
+            for message in wire.pump():
+                end = time.monotonic() + IDLE_LIMIT_S
+                obey(wire, ears, message)
 
 
-def obey(wire: Wire, ports: Ports, message: dict[str, Any]) -> bool:
-    """Carry out one message; true when it was the last."""
-    if message.get("do") == "send":
-        wire.write({"event": "sent", "counts": ports.send(int(message.get("frames", 3)))})
-        return False
-    if message.get("do") == "report":
-        for netdev in ports.sockets:
-            ports.hear(netdev)
-        wire.write(ports.report())
-        return True
-    return False
+def obey(wire: Wire, ears: Ears, message: dict[str, Any]) -> None:
+    """Carry out one message: `open` more ports, `send`, or `report`; others are passed over."""
+    if message.get("do") == "open":
+        wire.write(ears.open(message["method"], message["ports"]))
+    elif message.get("do") == "send":
+        ears.send(int(message["frames"]))
+        wire.write({"event": "sent"})
+    elif message.get("do") == "report":
+        wire.write(ears.report())
 
 
 def main(wire: Wire) -> int:
-    """Run the beacon probe: listen, send when told, report, end."""
+    """Run the beacon probe: open ports, send when told, report as often as asked, end with stdin."""
     request = wire.read(IDLE_LIMIT_S)
     if request is None or request.get("do") != "listen":
         return 2
-    ports = listen(wire, request)
-    serve(wire, ports)
-    for raw in ports.sockets.values():
-        raw.close()
+    ears = Ears(request["node"], bytes.fromhex(request["nonce"]), bytes.fromhex(request["key"]))
+    try:
+        wire.write(ears.open("beacon", request["ports"]))
+        serve(wire, ears)
+    finally:
+        ears.close()
     return 0

@@ -7,7 +7,7 @@ fails (measured in the two-machine soft-RoCE lab). Judges nothing beyond who hea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.checks import limit
@@ -52,7 +52,7 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     """One link per pair of ports that heard each other, ordered by name of the first end.
 
     Of ports that all hear one another (a switch) above `pairwise_ports` only as many pairs as join them become links:
-    see `_joining`. A link's proof is `multicast` where either end could not open a raw socket.
+    see `_joining`. A link's proof is `multicast` where either end could not open a raw socket, or only those frames carried.
     """
     counts = {(h.listener, h.sender): h.count for h in heard.hearings}
     pairs = sorted({pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in counts})
@@ -63,7 +63,8 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     meetings = Meetings(counts, others)
     ends = _endpoints(pairs, port_facts(nodes, heard.macs))
     at = utc_now()
-    return tuple(_link(pair, meetings, ends, heard.methods, at) for pair in _told(pairs, meetings))
+    weak = {frozenset((h.listener, h.sender)) for h in heard.hearings if h.method == "multicast"}
+    return tuple(_link(pair, meetings, ends, heard.methods, at, weak) for pair in _told(pairs, meetings))
 
 
 def _told(pairs: Sequence[Pair], meetings: Meetings) -> Iterator[Pair]:
@@ -106,12 +107,17 @@ def _joining(pairs: Sequence[Pair], meetings: Meetings) -> set[Pair]:
 
 
 def _link(
-    pair: Pair, meetings: Meetings, ends: Mapping[PortKey, Endpoint], methods: Mapping[PortKey, Method], at: str
+    pair: Pair,
+    meetings: Meetings,
+    ends: Mapping[PortKey, Endpoint],
+    methods: Mapping[PortKey, Method],
+    at: str,
+    weak: Collection[frozenset[PortKey]],
 ) -> Link:
     first, second = pair
-    weak = any(methods.get(port) == "multicast" for port in pair)
+    by_multicast = frozenset(pair) in weak or any(methods.get(port) == "multicast" for port in pair)
     proof = LinkProof(
-        method="multicast" if weak else "beacon",
+        method="multicast" if by_multicast else "beacon",
         at=at,
         frames_a_to_b=meetings.counts.get((second, first), 0),
         frames_b_to_a=meetings.counts.get((first, second), 0),

@@ -5,8 +5,12 @@ Only what was heard; what it means is `cabling`'s matter.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+
+from fabricdoc.errors import NodeError
 
 PortKey = tuple[str, str]  # node name, netdev
 Method = Literal["beacon", "multicast"]
@@ -14,11 +18,16 @@ Method = Literal["beacon", "multicast"]
 
 @dataclass(frozen=True)
 class Hearing:
-    """`count` frames of `sender` heard at `listener`."""
+    """`count` frames of `sender` heard at `listener`, by raw sockets or by multicast.
+
+    `near` more were addressed to the nearest bridge, which passes none on: with a switch between there are none.
+    """
 
     listener: PortKey
     sender: PortKey
     count: int
+    method: Method = "beacon"
+    near: int = 0
 
 
 @dataclass
@@ -26,7 +35,10 @@ class Heard:
     """All that came back from one exchange of beacons, keyed by (node, netdev).
 
     `methods` names the ports that could not open a raw socket and used link-local multicast; `macs` are the ports that
-    listened, `refused` those that could not, with the reason. `stray` counts frames without this run's seal.
+    listened, `refused` those that could not, with the reason, and `lacks` what their IPv6 address lacks (the words of
+    `probes.multicast.CantHear`). `rights` says of a node without raw sockets what was tried to get them, `failed` why
+    a node did not take part to the end. `stray` counts frames without this run's seal, `strays` by port; `echoes` are
+    a port's own frames that came back to it, `unkept` frames of senders beyond those that a port keeps.
     """
 
     hearings: list[Hearing] = field(default_factory=list)
@@ -34,3 +46,30 @@ class Heard:
     refused: dict[PortKey, str] = field(default_factory=dict)
     methods: dict[PortKey, Method] = field(default_factory=dict)
     stray: int = 0
+    strays: dict[PortKey, int] = field(default_factory=dict)
+    lacks: dict[PortKey, str] = field(default_factory=dict)
+    rights: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, NodeError] = field(default_factory=dict)
+    echoes: dict[PortKey, int] = field(default_factory=dict)
+    unkept: dict[PortKey, int] = field(default_factory=dict)
+
+
+def settled(hearings: Iterable[Hearing], full: Collection[tuple[PortKey, Method]]) -> list[Hearing]:
+    """At most one hearing per direction of two ports, all of one pair by one kind of frame.
+
+    That kind is the one that carried both ways, raw frames before multicast: a filter that stops one of them is no
+    one-way cable. `full` are the ports that kept no further senders by that kind: that such a port names nobody proves
+    nothing, so a hearing of which it should be the other half is left out.
+    """
+    pairs: dict[frozenset[PortKey], dict[Method, list[Hearing]]] = defaultdict(lambda: defaultdict(list))
+    for one in hearings:
+        if one.listener != one.sender:
+            pairs[frozenset((one.listener, one.sender))][one.method].append(one)
+    return [one for by_method in pairs.values() for one in _best(by_method, full)]
+
+
+def _best(by_method: dict[Method, list[Hearing]], full: Collection[tuple[PortKey, Method]]) -> list[Hearing]:
+    kinds: tuple[Method, Method] = ("beacon", "multicast")
+    both = next((kind for kind in kinds if len(by_method[kind]) == 2), None)
+    kind = both or next(kind for kind in kinds if by_method[kind])
+    return [one for one in by_method[kind] if both or (one.sender, kind) not in full]

@@ -1,6 +1,7 @@
-"""Findings that only the exchange of beacons can make: ports not opened, one-way links, ports nobody met, strays.
+"""Findings that only the exchange of beacons can make: ports not opened, missing rights, one-way links, strays.
 
-Composes findings from what was heard; opens no port and judges no setting (`fabricdoc.checks`).
+Ports that met nobody are `unheard`'s. Composes findings from what was heard; opens no port and judges no setting
+(`fabricdoc.checks`).
 """
 
 from __future__ import annotations
@@ -9,14 +10,28 @@ import shlex
 from collections.abc import Sequence
 
 from fabricdoc.fabric.heard import Heard, PortKey
-from fabricdoc.model.documents import Unknown
+from fabricdoc.fabric.unheard import unheard_ports
 from fabricdoc.model.fabric import Link, Node
 from fabricdoc.model.findings import Evidence, Finding
+
+RIGHTS = (
+    "run as root on that node, or give python3 there CAP_NET_RAW",
+    "or let the user run python3 there by `sudo -n`, or name the server's image in fabric.toml: image = 'NAME'",
+)
+MOST_PORTS = 8
 
 
 def beacon_findings(heard: Heard, links: Sequence[Link], nodes: Sequence[Node]) -> tuple[Finding, ...]:
     """All of them, in the order of the questions: could it look, does it carry both ways, did it meet anybody."""
-    return (*refused_ports(heard), *_one_way(links), *_silent(links, heard, nodes), *_strays(heard))
+    return (
+        *_failed(heard),
+        *refused_ports(heard),
+        *_no_raw_sockets(heard),
+        *_one_way(links),
+        *unheard_ports(links, heard, nodes),
+        *_echoes(heard),
+        *_strays(heard),
+    )
 
 
 def refused_ports(heard: Heard) -> tuple[Finding, ...]:
@@ -25,12 +40,70 @@ def refused_ports(heard: Heard) -> tuple[Finding, ...]:
         Finding(
             id="port-not-probed",
             severity="info",
-            subject=f"{node}/{netdev}",
-            evidence=(Evidence(file=node, text=f"{netdev}: {reason}"),),
+            subject=f"{port[0]}/{port[1]}",
+            evidence=(Evidence(file=port[0], text=f"{port[1]}: {reason}"),),
             cause="The port could not be opened for layer-2 beacons, so what it is cabled to is not known.",
-            fix=("run as root on that node, or give python3 there CAP_NET_RAW",),
+            fix=(*RIGHTS, *_give_address(port, heard.lacks.get(port, ""))),
         )
-        for (node, netdev), reason in sorted(heard.refused.items())
+        for port, reason in sorted(heard.refused.items())
+    )
+
+
+def _give_address(port: PortKey, lack: str) -> tuple[str, ...]:
+    """How the port gets what multicast needs: a link-local IPv6 address."""
+    node, netdev = port
+    if lack == "ipv6-off":
+        key = f"net.ipv6.conf.{netdev.replace('.', '/')}.disable_ipv6=0"
+        return (f"or let it have IPv6, on {node}:", shlex.join(["sudo", "sysctl", "-w", key]))
+    if lack == "no-address":
+        command = ["sudo", "ip", "link", "set", "dev", netdev, "addrgenmode", "eui64"]
+        again = shlex.join(["sudo", "ip", "link", "set", "dev", netdev, "up"])
+        return (
+            f"or give it an IPv6 link-local address (netplan: link-local: [ipv6]), on {node}:",
+            shlex.join(command),
+            again,
+        )
+    if lack == "tentative":
+        return ("or run it again in some seconds",)
+    if lack == "duplicate":
+        return (f"two ports on one segment have the MAC of {netdev} on {node}: see `ip -6 addr show dadfailed`",)
+    return ()
+
+
+def _failed(heard: Heard) -> tuple[Finding, ...]:
+    """Nodes that did not take part to the end; the links of the others stand."""
+    return tuple(
+        Finding(
+            id="port-not-probed",
+            severity="warning",
+            subject=node,
+            evidence=(Evidence(file=node, text=str(error)),),
+            cause="The beacon probe failed on this node, so what its ports are cabled to is not known.",
+            fix=(error.fix,) if error.fix else (),
+        )
+        for node, error in sorted(heard.failed.items())
+    )
+
+
+def _no_raw_sockets(heard: Heard) -> tuple[Finding, ...]:
+    """Nodes whose links were proven by multicast, with what was tried to get the stronger proof."""
+    by_node: dict[str, list[str]] = {}
+    for node, netdev in sorted(heard.methods):
+        by_node.setdefault(node, []).append(netdev)
+    return tuple(
+        Finding(
+            id="beacons-by-multicast",
+            severity="info",
+            subject=node,
+            evidence=(
+                Evidence(file=node, text=heard.rights.get(node, "raw sockets: Operation not permitted")),
+                Evidence(file=node, text=f"by multicast: {', '.join(netdevs[:MOST_PORTS])}"),
+            ),
+            cause="Raw sockets are not allowed on this node, so its ports spoke link-local IPv6 multicast instead. A "
+            "link proven so is a real one; one that is not found may be hidden by a firewall on a node.",
+            fix=RIGHTS,
+        )
+        for node, netdevs in by_node.items()
     )
 
 
@@ -46,7 +119,8 @@ def _one_way(links: Sequence[Link]) -> tuple[Finding, ...]:
                     text=f"frames to {link.b.node}: {link.proof.frames_a_to_b}, back: {link.proof.frames_b_to_a}",
                 ),
             ),
-            cause="Frames arrive in one direction only: a broken fibre or lane, or a filter on one end.",
+            cause="Frames arrive in one direction only: a broken fibre or lane, or a filter on one end"
+            f"{' (a firewall that drops UDP over IPv6 there)' if link.proof.method == 'multicast' else ''}.",
             fix=("re-seat or swap this cable, then run `fabricdoc cables` again",),
         )
         for link in links
@@ -54,63 +128,34 @@ def _one_way(links: Sequence[Link]) -> tuple[Finding, ...]:
     )
 
 
-def _silent(links: Sequence[Link], heard: Heard, nodes: Sequence[Node]) -> tuple[Finding, ...]:
-    """Ports that met nobody: those that are down first of all say so."""
-    linked = {(end.node, end.netdev) for link in links for end in (link.a, link.b)}
-    down = down_ports(nodes)
+def _echoes(heard: Heard) -> tuple[Finding, ...]:
     return tuple(
-        _down(node, netdev) if (node, netdev) in down else _unheard(node, netdev)
-        for node, netdev in sorted(set(heard.macs) - linked)
-    )
-
-
-def down_ports(nodes: Sequence[Node]) -> set[PortKey]:
-    """Ports known to be down: without carrier, or set down (some drivers then refuse to tell the carrier, or lie)."""
-    return {
-        (node.name, netdev.name)
-        for node in nodes
-        for netdev in (() if isinstance(node.netdevs, Unknown) else node.netdevs)
-        if netdev.carrier is False or netdev.operstate == "down"
-    }
-
-
-def _down(node: str, netdev: str) -> Finding:
-    return Finding(
-        id="port-without-peer",
-        severity="warning",
-        subject=f"{node}/{netdev}",
-        evidence=(Evidence(file=node, text=f"{netdev} is down; no beacon heard, none of its own heard elsewhere"),),
-        cause=f"{netdev} on {node} is down: it is set down, or no signal reaches it (no cable, or the port at its "
-        "other end is down).",
-        fix=(
-            f"on {node}:",
-            shlex.join(["sudo", "ip", "link", "set", "dev", netdev, "up"]),
-            "if it stays down, look at its cable and at the port at the other end",
-        ),
-    )
-
-
-def _unheard(node: str, netdev: str) -> Finding:
-    return Finding(
-        id="port-without-peer",
-        severity="warning",
-        subject=f"{node}/{netdev}",
-        evidence=(Evidence(file=node, text=f"{netdev}: no beacon heard, none of its own heard elsewhere"),),
-        cause=f"{netdev} on {node} is up, but nothing named here is at its other end: a cable elsewhere, or a switch "
-        "that drops.",
-        fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
+        Finding(
+            id="port-hears-itself",
+            severity="warning",
+            subject=f"{node}/{netdev}",
+            evidence=(Evidence(file=node, text=f"{netdev}: {count} of its own frames came back to it"),),
+            cause="What this port sends comes back to it: a loop in the switched network behind it, or a loopback "
+            "plug. In a loop, broadcasts circle until the segment is full.",
+            fix=(f"look where the cable of {netdev} on {node} ends, and for a second path between its switches",),
+        )
+        for (node, netdev), count in sorted(heard.echoes.items())
     )
 
 
 def _strays(heard: Heard) -> tuple[Finding, ...]:
     if not heard.stray:
         return ()
+    busiest = sorted(heard.strays.items(), key=lambda one: (-one[1], one[0]))[:MOST_PORTS]
     return (
         Finding(
             id="stray-beacons",
             severity="info",
             subject="fabric",
-            evidence=(Evidence(file="beacons", text=f"{heard.stray} frames without this run's seal"),),
+            evidence=(
+                Evidence(file="beacons", text=f"{heard.stray} frames without this run's seal"),
+                *(Evidence(file=node, text=f"{netdev}: {count} of them") for (node, netdev), count in busiest),
+            ),
             cause="Another tool or another run sends the same EtherType on this segment; its frames were ignored.",
         ),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.doors import opened
 from fabricdoc.transport.ask import Answer, Asking, ask
-from fabricdoc.transport.channels import Channels, open_channels
+from fabricdoc.transport.channels import Channels, open_channels, open_some
 from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import FILE_NAME, Config, load_config
 from fabricdoc.transport.grammar import GRAMMAR
@@ -43,6 +43,7 @@ __all__ = [
     "known_peers",
     "load_config",
     "open_channels",
+    "open_some",
     "output_of",
     "parse_node",
     "parse_nodes",

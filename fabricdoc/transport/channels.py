@@ -19,6 +19,7 @@ from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.limits import allow_files
 from fabricdoc.transport.nodes import NodeSpec, check_unique
 from fabricdoc.transport.poll import AT_ONCE, end_all, step
+from fabricdoc.transport.targets import raised_as
 
 CLOSE_S = 3.0
 # stdin, stdout and stderr of every node's program stay open for the whole conversation
@@ -145,6 +146,30 @@ def open_channels(
         end_all([channel for channel in channels if channel.begun_at], 0.0)
         raise
     return Channels(channels)
+
+
+def open_some(
+    nodes: Sequence[NodeSpec], module: str, *, start_deadline_s: float = 20, raised: bool = False
+) -> tuple[Channels, dict[str, NodeError]]:
+    """As `open_channels`, but a node that does not start costs only itself: the running ones, and why others don't.
+
+    `raised` starts the probe with the right to open raw sockets, by what the node has for that (see `raised`).
+    """
+    check_unique(nodes)
+    allow_files(FILES_EACH * len(nodes))
+    inside = {node.name: raised_as(node) if raised else () for node in nodes}
+    channels = [
+        Channel(node, module, payload_for(node, module, inside[node.name]), inside[node.name]) for node in nodes
+    ]
+    try:
+        _start(channels, start_deadline_s)
+        failed = [channel for channel in channels if not channel.started]
+        end_all(failed, 0.0)
+    except BaseException:
+        end_all([channel for channel in channels if channel.begun_at], 0.0)
+        raise
+    running = [channel for channel in channels if channel.started]
+    return Channels(running), {channel.node.name: channel.explain() for channel in failed}
 
 
 def _start(channels: Sequence[Channel], deadline_s: float) -> None:

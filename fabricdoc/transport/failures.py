@@ -1,7 +1,9 @@
 """Why a node's program ended before it should: from an exit status and stderr to an id, one line, and what to do.
 
 Pure text work. The ids: ssh-failed, node-lost, python-missing, python-too-old, netns-gone, netns-forbidden,
-netns-enter, start-failed, probe-failed, garbage, node-timeout, and those of `ssh_words` and `refusals`.
+netns-enter, start-failed, probe-failed, garbage, node-timeout, no-raw-sockets, and those of `ssh_words` and
+`refusals`.
+The wording matched is OpenSSH's (it isn't translated) and the shells'.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pathlib import Path
 from fabricdoc.errors import NodeError
 from fabricdoc.transport.enter import CANT_ENTER
 from fabricdoc.transport.grammar import BOXED
-from fabricdoc.transport.loader import TOO_OLD
+from fabricdoc.transport.loader import NO_RAW, TOO_OLD
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.refusals import CLIENTS, missing, refusal
 from fabricdoc.transport.ssh_words import meaning, words_for
@@ -23,6 +25,7 @@ from fabricdoc.transport.ssh_words import meaning, words_for
 KILLED = 137
 _LINE_LIMIT = 300
 _AGAIN = "run it again; if it stays so, report this line with what `uname -a` and `python3 -V` print there"
+_RAW_FIX = "run as root on that node, or give python3 there CAP_NET_RAW"
 _PYTHON_FIX = "install python3 (3.10 or later) there, or name one in fabric.toml: python = '/path/to/python3'"
 
 
@@ -45,6 +48,8 @@ def why_ended(node: NodeSpec, ending: Ending) -> NodeError:
         by_hand = f"this must print its name, and nothing must ask: mpirun -n 1 --host {node.where.host} hostname"
         fix = by_hand if found[0].id in ("ssh-refused", "node-unreachable") else found[0].fix
         return _error(node, found[0].id, found[0].message, found[1], fix)
+    if not ending.started and ending.status == NO_RAW:
+        return _error(node, "no-raw-sockets", "raw sockets are not allowed", ending.stderr, _RAW_FIX)
     if not ending.started:
         return _refused(node, ending) or _start_failure(node, ending)
     if ending.status == KILLED and ending.kind in BOXED:

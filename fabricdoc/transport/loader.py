@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+NO_RAW = 95  # raised.NO_WAY: that program is not imported here
 TOO_OLD = 97
 CUT_OFF = 98
 OLDEST = (3, 10)
@@ -63,12 +64,17 @@ def loader_argv(python: str, module: str, size: int, nonce: str) -> list[str]:
 
 def box_argv(python: str, words: Sequence[str]) -> list[str]:
     """The argv by which a node's python runs `box` with these words."""
-    return [python, "-I", "-c", _box(), *words]
+    return [python, "-I", "-c", _program("box.py"), *words]
+
+
+def raised_argv(python: str, words: Sequence[str]) -> list[str]:
+    """The argv by which a node's python runs `raised` with these words."""
+    return [python, "-I", "-c", _program("raised.py"), *words]
 
 
 @cache
-def _box() -> str:
-    return inline(Path(__file__).with_name("box.py").read_text("utf-8"))
+def _program(name: str) -> str:
+    return inline(Path(__file__).with_name(name).read_text("utf-8"))
 
 
 def tap_argv(python: str, nonce: str, argv: Sequence[str]) -> list[str]:

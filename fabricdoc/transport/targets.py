@@ -16,7 +16,7 @@ from pathlib import Path
 from fabricdoc.transport.containers import exec_argv
 from fabricdoc.transport.grammar import LAUNCHED
 from fabricdoc.transport.kubernetes import kubectl_argv
-from fabricdoc.transport.loader import box_argv, tap_argv
+from fabricdoc.transport.loader import box_argv, raised_argv, tap_argv
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.ssh import ssh_argv
 
@@ -88,6 +88,11 @@ def ender_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module
     if _is_boxed(node, module) and not node.container:
         return _placed(node, box_argv(python_of(node), ("end", node.image, label, "")))
     return command_for(node, program, module=module, label=label)
+
+
+def raised_as(node: NodeSpec) -> tuple[str, ...]:
+    """The command of the node that becomes a python with the right to open raw sockets (`raised` says how)."""
+    return tuple(raised_argv(python_of(node), (node.image, node.container, os.urandom(8).hex())))
 
 
 def _is_boxed(node: NodeSpec, module: str) -> bool:

@@ -1,0 +1,65 @@
+"""The beacon probes of several nodes, asked together: one that fails is left out, and the others' answers stand.
+
+Carries messages and deadlines; what is asked and what an answer means is `beacons`' and `beacon_reports`' matter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fabricdoc.errors import NodeError
+from fabricdoc.transport import Channels
+
+Message = dict[str, Any]
+
+
+class Crew:
+    """Probes that run, by node name. `failed` says why others don't any more; it only grows."""
+
+    def __init__(self, channels: Channels, failed: dict[str, NodeError]) -> None:
+        self._channels = channels
+        self.failed = failed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes that still take part."""
+        return tuple(name for name in self._channels.names if name not in self.failed)
+
+    def tell(self, messages: Mapping[str, Message]) -> None:
+        """Send each node its message; those that take part no more are passed over."""
+        for name in self.names:
+            if name in messages:
+                try:
+                    self._channels.send(name, messages[name])
+                except NodeError as error:
+                    self.failed[name] = error
+
+    def answers(self, event: str, names: Iterable[str], deadline_s: float) -> dict[str, Message]:
+        """The next message of `event` from each of `names` that still takes part, within `deadline_s` seconds."""
+        wanted = set(names) & set(self.names)
+        found: dict[str, Message] = {}
+        end = time.monotonic() + deadline_s
+        while wanted - set(found) - set(self.failed):
+            got = self._next(max(0.0, end - time.monotonic()))
+            if got is None:
+                self._give_up(wanted - set(found), deadline_s)
+            elif got[1].get("event") == "closed":
+                said = got[1]
+                self.failed.setdefault(got[0], NodeError(str(said["message"]), fix=said["fix"], id=said["id"]))
+            elif got[1].get("event") == event and got[0] in wanted:
+                found[got[0]] = got[1]
+        return found
+
+    def _next(self, timeout_s: float) -> tuple[str, Message] | None:
+        try:
+            return self._channels.receive(timeout_s)
+        except NodeError:  # all have ended, and each has said so
+            return None
+
+    def _give_up(self, silent: Iterable[str], deadline_s: float) -> None:
+        for name in silent:
+            message = f"{name}: the beacon probe did not answer in {deadline_s:.0f} s"
+            error = NodeError(message, fix="run `fabricdoc scan` to see why", id="node-timeout")
+            self.failed.setdefault(name, error)
