@@ -107,3 +107,32 @@ def test_plugins_of_other_kinds_and_nodes_where_a_variable_rules_have_no_vote() 
     ruled = of_host("nccl_plugins", (Library(path="/x/libnccl-net.so"),), (), environment={"NCCL_NET_PLUGIN": "none"})
     assert check_builds(ruled) == ()
     assert check_builds(of_host("nccl_plugins", (Library(path="/x/libnccl-net.so"),), HIDDEN)) == ()
+
+
+@pytest.mark.parametrize("arch", ["aarch64", HIDDEN])
+def test_builds_are_compared_among_nodes_of_one_known_architecture(arch: Any) -> None:
+    files = (nccl("2.28.9", sha="a" * 64), nccl("2.28.9", sha="b" * 64))
+    found = check_builds(of_host("libnccl", *files, arch=arch))
+    assert [one.id for one in found] == ([] if isinstance(arch, Unknown) else ["nccl-build-differs"])
+
+
+def test_a_second_library_without_a_hash_hides_whether_builds_differ() -> None:
+    half = (*nccl("2.28.9", sha="b" * 64), *nccl("2.28.9", sha=HIDDEN))
+    assert check_builds(of_host("libnccl", nccl("2.28.9", sha="a" * 64), half)) == ()
+
+
+def test_the_libraries_in_the_way_are_named_up_to_four() -> None:
+    many = nccl(*(["2.28.9"] * 6))
+    found = check_builds(of_host("libnccl", nccl("2.30.7"), many, nccl("2.30.7")))
+    assert found[0].fix[0] == f"on beta: install NCCL 2.30.7 in place of {', '.join(f'{PATH}.{k}' for k in range(4))}"
+
+
+def test_who_should_have_no_plugin_is_told_so() -> None:
+    (found,) = check_builds(plugins((), (), ("libnccl-net.so", "libnccl-net-ofi.so")))
+    assert found.fix[0] == "put on gamma what the others have (no plugin)"
+    assert found.evidence[1].text == "network plugins of NCCL: libnccl-net-ofi.so, libnccl-net.so"
+
+
+def test_one_plugin_found_in_two_places_is_one() -> None:
+    twice = (Library(path="/opt/a/libnccl-net.so"), Library(path="/opt/b/libnccl-net.so"))
+    assert check_builds(of_host("nccl_plugins", twice, twice[:1])) == ()

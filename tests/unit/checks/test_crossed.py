@@ -7,6 +7,7 @@ import pytest
 from fabricdoc.checks.crossed import active_names, check_crossed
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Fabric
+from tests.fabrics import crossed_pair
 from tests.fabrics.altering import changed
 from tests.fabrics.recorded import RECORDED
 from tests.fabrics.servers import eight_rail_servers
@@ -109,3 +110,62 @@ def test_a_routed_fabric_has_other_subnets_on_every_node() -> None:
 def test_names_come_in_nccls_order() -> None:
     node = RECORDED["spark-straight"]().nodes[0]
     assert active_names(node) == ["rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"]
+
+
+def test_a_list_of_prefixes_is_held_against_what_it_takes() -> None:
+    assert [one.id for one in check_crossed(listed(spark_one_crossed(), "rocep1s0f0"))][:1] == [
+        "ib-hca-names-differ-between-nodes"
+    ]
+    assert [one.id for one in check_crossed(listed(spark_one_crossed(), "roce"))] == ["rails-crossed"]
+
+
+def test_wrong_lists_of_many_nodes_are_shown_up_to_four() -> None:
+    fabric = eight_rail_servers(8)
+    for number in range(3, 9):
+        fabric = changed(fabric, f"server-{number:03d}", "hca", "mlx5_7", name="mlx5_bond_0")
+    (found,) = check_crossed(listed(fabric, "=mlx5_6,mlx5_7").model_copy(update={"links": NOT_ASKED}))
+    assert found.subject == "server-003, server-004, server-005, server-006 and 2 more"
+    assert {piece.file for piece in found.evidence} == {f"server-00{k}" for k in range(3, 7)}
+    assert "mlx5_7: not there, or not ACTIVE" in {piece.text for piece in found.evidence}
+
+
+def test_names_without_pci_addresses_come_as_the_node_told_them() -> None:
+    fabric = changed(spark_one_crossed(), "spark-a", "hca", "*", pci=Unknown(unknown="not in the dump"))
+    assert active_names(fabric.nodes[0]) == ["roceP2p1s0f0", "rocep1s0f0"]
+    (found,) = check_crossed(fabric)
+    assert found.fix[1] == "export NCCL_IB_HCA==roceP2p1s0f0,rocep1s0f0"
+
+
+def test_the_evidence_says_what_meets_what() -> None:
+    (found,) = check_crossed(spark_one_crossed())
+    assert [(piece.file, piece.text) for piece in found.evidence] == [
+        ("spark-a", "roceP2p1s0f0, rocep1s0f0 meets roceP2p1s0f1, rocep1s0f1 on spark-b")
+    ]
+
+
+def test_ends_without_an_hca_have_no_list() -> None:
+    assert check_crossed(crossed_pair()) == ()
+
+
+@pytest.mark.parametrize("ips", [("169.254.5.1", "169.254.6.1"), ("10.1.5.1", "10.1.5.9"), ("10.1.5.1", "")])
+def test_orders_are_compared_where_every_port_has_one_subnet_of_its_own(ips: tuple[str, str]) -> None:
+    fabric = swap(eight_rail_servers(3), "server-002")
+    for netdev, ip in zip(("enp180s0np0", "enp212s0np0"), ips, strict=True):
+        own = (Address(ip=ip, prefix=24, family="ipv4"),) if ip else ()
+        fabric = changed(fabric, "server-002", "netdev", netdev, addresses=own)
+    assert check_crossed(fabric) == ()
+
+
+def test_two_subnets_on_one_port_give_no_order() -> None:
+    both = tuple(Address(ip=f"10.1.{k}.2", prefix=24, family="ipv4") for k in (5, 6))
+    assert (
+        check_crossed(
+            changed(swap(eight_rail_servers(3), "server-002"), "server-002", "netdev", "enp180s0np0", addresses=both)
+        )
+        == ()
+    )
+
+
+def test_without_pci_addresses_names_give_the_order() -> None:
+    fabric = changed(swap(eight_rail_servers(3), "server-002"), "*", "hca", "*", pci=Unknown(unknown="no"))
+    assert [one.subject for one in check_crossed(fabric)] == ["server-002"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.checks.free_addresses import Taken, add_line, remove_line
+from fabricdoc.checks.free_addresses import LOOKED_AT, Taken, add_line, remove_line
 from fabricdoc.model.fabric import Address, Fabric
 from tests.fabrics import netdev, node
 
@@ -47,3 +48,24 @@ def test_what_is_proposed_is_in_the_subnet_and_nobodys(hosts: set[int]) -> None:
 def test_names_of_interfaces_are_quoted() -> None:
     assert add_line("10.0.0.2/24", "a;b") == "sudo ip address add 10.0.0.2/24 dev 'a;b'"
     assert remove_line("10.0.0.2/24", "p0") == "sudo ip address del 10.0.0.2/24 dev p0"
+
+
+@pytest.mark.parametrize(
+    ("network", "first"),
+    [
+        ("10.0.0.0/24", "10.0.0.2/24"),
+        ("10.0.0.0/30", "10.0.0.2/30"),
+        ("10.0.0.0/31", "10.0.0.0/31"),
+        ("10.0.0.0/16", "10.0.0.2/16"),
+    ],
+)
+def test_small_subnets_keep_no_place_for_a_gateway(network: str, first: str) -> None:
+    assert Taken(Fabric()).free(network) == first
+
+
+def test_a_crowded_wide_subnet_is_not_searched_for_ever() -> None:
+    taken = Taken(Fabric())
+    taken._collected()["10.0.0.0/8"] = {
+        str(one) for one in islice(ipaddress.ip_network("10.0.0.0/8").hosts(), LOOKED_AT)
+    }
+    assert taken.free("10.0.0.0/8") is None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from fabricdoc.checks import check_fabric
 from fabricdoc.checks.gid_layout import check_gid_layout
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import ConfFile, Fabric, Gid, Node
@@ -110,3 +111,50 @@ def test_extra_addresses_that_leave_the_usual_index_are_no_difference() -> None:
     fabric = spark_one_cable()
     more = (*gids([(3, "192.168.100.10"), (5, "10.9.9.9")]),)
     assert check_gid_layout(changed(fabric, "spark-a", "port", "rocep1s0f0", gids=more)) == ()
+
+
+def test_a_single_node_is_judged_by_itself() -> None:
+    drifted: Layout = {"rocep1s0f1": [(3, "10.0.1.1")], "roceP2p1s0f1": [(4, "10.0.2.1")]}
+    (found,) = check_gid_layout(layout(drifted))
+    assert ids([found]) == [("gid-index-differs-between-hcas", "info", "alpha/rocep1s0f1, alpha/roceP2p1s0f1")]
+    assert check_gid_layout(layout({"rocep1s0f1": [(3, "10.0.1.1")]})) == ()
+    whole = check_fabric(layout(drifted))
+    assert "gid-index-differs-between-hcas" in {one.id for one in whole}, "a scan of one node judges it too"
+
+
+def test_a_zeroconf_address_alone_is_the_one_that_is_used() -> None:
+    alone: Layout = {"rocep1s0f1": [(4, "169.254.3.3")]}
+    (found,) = check_gid_layout(layout(alone, WORKER, pins=("3", "3")))
+    assert found.subject == "alpha/rocep1s0f1"
+    assert "index 4" in found.evidence[1].text
+
+
+def test_without_zeroconf_no_range_is_asked_for() -> None:
+    (found,) = check_gid_layout(layout({"a": [(4, "10.0.1.1")]}, {"a": [(3, "10.0.1.2")]}, pins=("3", "3")))
+    assert not any("NCCL_IB_ADDR_RANGE" in line for line in found.fix)
+    assert found.fix[-1].startswith("NCCL 2.21")
+
+
+def test_a_list_that_takes_nothing_leaves_all_ports() -> None:
+    fabric = layout(HEAD, WORKER)
+    environment = {"NCCL_IB_GID_INDEX": "3", "NCCL_IB_HCA": "=none"}
+    (found,) = check_gid_layout(changed(fabric, "*", "host", environment=environment))
+    assert found.severity == "error"
+
+
+def test_virtual_functions_have_no_say() -> None:
+    fabric = layout(HEAD, WORKER, pins=("3", "3"))
+    assert check_gid_layout(changed(fabric, "alpha", "hca", "rocep1s0f1", physical_function="0000:01:00.0")) == ()
+
+
+@pytest.mark.parametrize("facts", [{"state": Unknown(unknown="no")}, {"link_layer": Unknown(unknown="no")}])
+def test_tables_of_ports_of_which_nothing_else_is_known_count(facts: dict[str, object]) -> None:
+    fabric = changed(layout(HEAD, WORKER, pins=("3", "3")), "*", "port", "rocep1s0f1", **facts)
+    assert [one.severity for one in check_gid_layout(fabric)] == ["error"]
+
+
+def test_many_tables_are_shown_up_to_eight_and_pins_of_two_nodes() -> None:
+    nodes: list[Layout] = [{f"hca{k}": [(3 + k, f"10.0.{k}.1")]} for k in range(12)]
+    (found,) = check_gid_layout(layout(*nodes, pins=("99",) * 12))
+    assert len(found.evidence) == 2 + 8
+    assert found.subject.endswith("and 8 more")

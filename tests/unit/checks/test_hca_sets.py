@@ -9,6 +9,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics import node
 from tests.fabrics.altering import changed, without
+from tests.fabrics.healthy import with_virtual_functions
 from tests.fabrics.recorded import HEALTHY, RECORDED
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import addressed, bare_spark, fabric_of, spark_foreign, spark_one_cable
@@ -87,3 +88,30 @@ def test_a_model_one_hca_does_not_tell_is_compared_of_none() -> None:
     assert check_hca_sets(changed(fabric, "server-002", "hca", "mlx5_5", driver=HIDDEN)) == ()
     (found,) = check_hca_sets(changed(fabric, "server-003", "port", "mlx5_1", state="DOWN"))
     assert found.evidence[1].text == "ports NCCL would take: 7 x mlx5_core (Ethernet)"
+
+
+def test_a_node_whose_list_takes_less_is_the_odd_one() -> None:
+    listed = changed(eight_rail_servers(3), "server-002", "host", environment={"NCCL_IB_HCA": "^=mlx5_7"})
+    (found,) = check_hca_sets(listed)
+    assert (found.subject, found.evidence[1].text) == ("server-002", "ports NCCL would take: 7 x MT4129 (Ethernet)")
+    assert found.fix[0].endswith("7 x MT4129 (Ethernet) instead of 8 x MT4129 (Ethernet)")
+
+
+def test_virtual_functions_that_are_down_are_not_counted() -> None:
+    fabric = eight_rail_servers()
+    assert check_hca_sets(with_virtual_functions(fabric)) == ()
+    one = with_virtual_functions(fabric).nodes[0]
+    assert check_hca_sets(fabric.model_copy(update={"nodes": (one, fabric.nodes[1])})) == ()
+
+
+@pytest.mark.parametrize("model", ["MT4131", "MT4123"])
+def test_another_model_is_another_set(model: str) -> None:
+    fabric = changed(eight_rail_servers(3), "server-001", "hca", "*", hca_type=model)
+    (found,) = check_hca_sets(fabric)
+    assert (found.subject, found.evidence[1].text) == ("server-001", f"ports NCCL would take: 8 x {model} (Ethernet)")
+
+
+def test_a_layer_that_was_not_read_somewhere_is_compared_nowhere() -> None:
+    fabric = changed(eight_rail_servers(3), "server-002", "port", "*", link_layer="InfiniBand")
+    assert [one.severity for one in check_hca_sets(fabric)] == ["error"]
+    assert check_hca_sets(changed(fabric, "server-001", "port", "mlx5_0", link_layer=HIDDEN)) == ()
