@@ -62,8 +62,11 @@ def _read(text: bytes) -> Sender | None:
         return None
     if not isinstance(body, dict):
         return None
-    node, netdev, mac = (body.get(name) for name in Sender._fields)
-    is_text = isinstance(node, str) and isinstance(netdev, str) and isinstance(mac, str)
-    if not is_text or not NODE.fullmatch(node) or not MAC.fullmatch(mac):
-        return None
-    return Sender(node, netdev, mac) if NETDEV.fullmatch(netdev) and netdev.isprintable() else None
+    words = [word for name in Sender._fields if isinstance(word := body.get(name), str)]
+    sender = Sender(*words) if len(words) == len(Sender._fields) else None
+    return sender if sender and _is_well_formed(sender) else None
+
+
+def _is_well_formed(sender: Sender) -> bool:
+    named = NODE.fullmatch(sender.node) and NETDEV.fullmatch(sender.netdev) and sender.netdev.isprintable()
+    return bool(named and MAC.fullmatch(sender.mac))

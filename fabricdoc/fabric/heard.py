@@ -14,6 +14,7 @@ from fabricdoc.errors import NodeError
 
 PortKey = tuple[str, str]  # node name, netdev
 Method = Literal["beacon", "multicast"]
+KINDS: tuple[Method, ...] = ("beacon", "multicast")  # the stronger proof first
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ def settled(hearings: Iterable[Hearing], full: Collection[tuple[PortKey, Method]
 
 
 def _best(by_method: dict[Method, list[Hearing]], full: Collection[tuple[PortKey, Method]]) -> list[Hearing]:
-    kinds: tuple[Method, Method] = ("beacon", "multicast")
-    both = next((kind for kind in kinds if len(by_method[kind]) == 2), None)
-    kind = both or next(kind for kind in kinds if by_method[kind])
-    return [one for one in by_method[kind] if both or (one.sender, kind) not in full]
+    kinds = [by_method[kind] for kind in KINDS]
+    for heard in kinds:
+        if len(heard) == 2:
+            return heard
+    heard = next(heard for heard in kinds if heard)
+    return [one for one in heard if (one.sender, one.method) not in full]

@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 NO_WAY = 95
 RUNTIMES = ("docker", "podman")
@@ -68,13 +69,14 @@ def by_container(tool: str, image: str, label: str) -> list[str]:
     return [*argv, "--entrypoint=python3", "--", image]
 
 
-def ways(image: str, container: str, label: str) -> list[list[str]]:
-    """What is worth trying on this node, in order."""
-    found = [by_sudo()] if shutil.which("sudo") else []
+def ways(image: str, container: str, label: str) -> Iterator[list[str]]:
+    """What is worth trying on this node, in order; the next is looked for only when the one before was no use."""
+    if shutil.which("sudo"):
+        yield by_sudo()
     for tool in RUNTIMES if image or container else ():
         named = image_of(tool, image, container) if shutil.which(tool) else ""
-        found += [by_container(tool, named, label)] if named else []
-    return found
+        if named:
+            yield by_container(tool, named, label)
 
 
 def main(words: list[str]) -> int:

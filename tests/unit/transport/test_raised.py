@@ -111,7 +111,7 @@ def test_a_late_command_of_another_user_can_not_be_killed_and_that_is_no_error()
 
 def test_neither_sudo_nor_runtime_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert raised.ways("engine:1", "", "ab12") == []
+    assert list(raised.ways("engine:1", "", "ab12")) == []
     assert raised.said_by(["no-such-program"], 1.0) == (False, "No such file or directory")
 
 
