@@ -113,8 +113,8 @@ def _hearings(
         if sender not in known:
             strays[port] = strays.get(port, 0) + count + near
         elif count + near:
-            before = found.get(sender, Hearing(port, sender, 0, method))
-            found[sender] = Hearing(port, sender, before.count + count, method, before.near + near)
+            before = found.get(sender, Hearing(port, sender, 0, method, 0))
+            found[sender] = Hearing(port, sender, before.count + count, method, (before.near or 0) + near)
     return list(found.values())
 
 

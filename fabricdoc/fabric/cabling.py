@@ -7,11 +7,11 @@ fails (measured in the two-machine soft-RoCE lab). Judges nothing beyond who hea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.checks import limit
-from fabricdoc.fabric.heard import Heard, Method, PortKey
+from fabricdoc.fabric.heard import Heard, Hearing, Method, PortKey, proof_of
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
 from fabricdoc.model.joining import Joining
@@ -52,7 +52,8 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     """One link per pair of ports that heard each other, ordered by name of the first end.
 
     Of ports that all hear one another (a switch) above `pairwise_ports` only as many pairs as join them become links:
-    see `_joining`. A link's proof is `multicast` where either end could not open a raw socket, or only those frames carried.
+    see `_joining`. A link's proof is `multicast` where either end could not open a raw socket, or raw frames did not
+    carry.
     """
     counts = {(h.listener, h.sender): h.count for h in heard.hearings}
     pairs = sorted({pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in counts})
@@ -63,8 +64,12 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     meetings = Meetings(counts, others)
     ends = _endpoints(pairs, port_facts(nodes, heard.macs))
     at = utc_now()
-    weak = {frozenset((h.listener, h.sender)) for h in heard.hearings if h.method == "multicast"}
-    return tuple(_link(pair, meetings, ends, heard.methods, at, weak) for pair in _told(pairs, meetings))
+    by_pair: dict[frozenset[PortKey], list[Hearing]] = defaultdict(list)
+    for one in heard.hearings:
+        by_pair[frozenset((one.listener, one.sender))].append(one)
+    return tuple(
+        _link(pair, meetings, ends, heard.methods, at, by_pair[frozenset(pair)]) for pair in _told(pairs, meetings)
+    )
 
 
 def _told(pairs: Sequence[Pair], meetings: Meetings) -> Iterator[Pair]:
@@ -112,13 +117,14 @@ def _link(
     ends: Mapping[PortKey, Endpoint],
     methods: Mapping[PortKey, Method],
     at: str,
-    weak: Collection[frozenset[PortKey]],
+    hearings: Sequence[Hearing],
 ) -> Link:
     first, second = pair
-    by_multicast = frozenset(pair) in weak or any(methods.get(port) == "multicast" for port in pair)
+    method, detail = proof_of(hearings)
     proof = LinkProof(
-        method="multicast" if by_multicast else "beacon",
+        method="multicast" if any(methods.get(port) == "multicast" for port in pair) else method,
         at=at,
+        detail=detail,
         frames_a_to_b=meetings.counts.get((second, first), 0),
         frames_b_to_a=meetings.counts.get((first, second), 0),
     )

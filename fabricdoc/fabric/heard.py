@@ -6,7 +6,7 @@ Only what was heard; what it means is `cabling`'s matter.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,20 +15,23 @@ from fabricdoc.errors import NodeError
 PortKey = tuple[str, str]  # node name, netdev
 Method = Literal["beacon", "multicast"]
 KINDS: tuple[Method, ...] = ("beacon", "multicast")  # the stronger proof first
+DIRECT = "frames that no switch passes on came through: nothing lies between"
+SWITCHED = "frames that no switch passes on did not come through: a switch seems to lie between"
 
 
 @dataclass(frozen=True)
 class Hearing:
     """`count` frames of `sender` heard at `listener`, by raw sockets or by multicast.
 
-    `near` more were addressed to the nearest bridge, which passes none on: with a switch between there are none.
+    `near` more were addressed to the nearest bridge, which passes none on: with a switch between there are none. None:
+    no such frames were sent.
     """
 
     listener: PortKey
     sender: PortKey
     count: int
     method: Method = "beacon"
-    near: int = 0
+    near: int | None = None
 
 
 @dataclass
@@ -53,6 +56,15 @@ class Heard:
     failed: dict[str, NodeError] = field(default_factory=dict)
     echoes: dict[PortKey, int] = field(default_factory=dict)
     unkept: dict[PortKey, int] = field(default_factory=dict)
+
+
+def proof_of(pair: Sequence[Hearing]) -> tuple[Method, str]:
+    """By which kind of frame two ports were heard (the weaker, if by both), and a line on what lies between them."""
+    method: Method = "multicast" if any(one.method == "multicast" for one in pair) else "beacon"
+    near = [one.near for one in pair if one.near is not None]
+    if method == "multicast" or not near:
+        return method, ""
+    return method, DIRECT if any(near) else SWITCHED
 
 
 def settled(hearings: Iterable[Hearing], full: Collection[tuple[PortKey, Method]]) -> list[Hearing]:

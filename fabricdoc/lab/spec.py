@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from fabricdoc.errors import UsageError
 
-CABLINGS = ("straight", "crossed")
+CABLINGS = ("straight", "crossed", "ring")
+RING_PORTS = 2
 
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?")
 NODES = range(2, 33)
@@ -23,7 +24,8 @@ RATE_MBIT = range(1, 34001)  # tbf as pyroute2 writes it holds 32 bits of bytes 
 class LabSpec:
     """The lab to build: node names, rails between them, and how ports meet rails.
 
-    `rate_mbit` (Mbit/s, None: not limited) is a tbf on both ends of every link; `mtu` is in bytes.
+    In a `ring` port 0 of every node meets port 1 of the next one, each cable a rail of its own; `rails` is then 2, the
+    ports of a node. `rate_mbit` (Mbit/s, None: not limited) is a tbf on both ends of every link; `mtu` is in bytes.
     Raises UsageError for a name, count or value that can't be built.
     """
 
@@ -41,10 +43,12 @@ class LabSpec:
         if len(set(self.nodes)) != len(self.nodes):
             raise UsageError("two lab nodes have the same name", fix="give every node its own name")
         if self.cabling not in CABLINGS:
-            raise UsageError(f"unknown cabling {self.cabling!r}", fix="use straight or crossed")
+            raise UsageError(f"unknown cabling {self.cabling!r}", fix="use straight, crossed or ring")
         _check_range("number of nodes", len(self.nodes), NODES)
         _check_range("number of rails", self.rails, RAILS)
         _check_range("MTU", self.mtu, MTU)
+        if self.cabling == "ring" and (len(self.nodes) < 3 or self.rails != RING_PORTS):
+            raise UsageError("a ring joins at least three nodes with two ports each", fix="name three nodes, 2 rails")
         if self.rate_mbit is not None:
             _check_range("rate in Mbit/s", self.rate_mbit, RATE_MBIT)
 
@@ -104,8 +108,20 @@ def port_name(port: int) -> str:
 
 
 def rail_of(spec: LabSpec, node: int, port: int) -> int:
-    """The rail (from 0) that a node's port carries. Crossed: odd nodes have them in reverse order."""
+    """The rail (from 0) that a node's port carries.
+
+    Crossed: odd nodes have them in reverse order. Ring: rail k is the cable from node k to the next one.
+    """
+    if spec.cabling == "ring":
+        return node if port == 0 else (node - 1) % len(spec.nodes)
     return spec.rails - 1 - port if spec.cabling == "crossed" and node % 2 else port
+
+
+def rails_of(spec: LabSpec) -> list[list[tuple[int, int]]]:
+    """The (node, port) pairs that each rail joins, rail by rail."""
+    count = len(spec.nodes) if spec.cabling == "ring" else spec.rails
+    places = [(node, port) for node in range(len(spec.nodes)) for port in range(spec.rails)]
+    return [[place for place in places if rail_of(spec, *place) == rail] for rail in range(count)]
 
 
 def address(rail: int, node: int) -> str:

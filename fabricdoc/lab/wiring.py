@@ -1,6 +1,6 @@
 """Links and addresses of a lab, made through netlink (pyroute2), never with the `ip` or `tc` programs.
 
-Two nodes: one veth pair per rail, end to end. More: one bridge per rail in the holder's own network namespace.
+A rail of two ports is one veth pair, end to end. More: one bridge per rail in the holder's own network namespace.
 Runs in the holder only (it changes network namespaces); it makes no namespace and starts no process.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from fabricdoc.errors import ToolError
 from fabricdoc.lab.kernel import inside_net
-from fabricdoc.lab.spec import LabSpec, address, port_name, rail_of
+from fabricdoc.lab.spec import LabSpec, address, port_name, rail_of, rails_of
 
 BURST_BYTES = 262144
 LATENCY = "50ms"
@@ -37,7 +37,7 @@ def wire(spec: LabSpec, pids: Sequence[int], deadline: float) -> None:
     except ImportError as error:
         raise ToolError(f"pyroute2 can't be imported: {error}", fix="pip install pyroute2", id="no-pyroute2") from error
     with pyroute2.IPRoute() as ip:
-        for rail in range(spec.rails):
+        for rail in range(len(rails_of(spec))):
             _make_rail(ip, spec, rail, pids)
     for node, pid in enumerate(pids):
         with inside_net(pid), pyroute2.IPRoute() as ip:
@@ -49,7 +49,7 @@ def wire(spec: LabSpec, pids: Sequence[int], deadline: float) -> None:
 
 def _make_rail(ip: Any, spec: LabSpec, rail: int, pids: Sequence[int]) -> None:
     """The veth pairs of one rail; their ends are born inside the nodes."""
-    ends = [{"ifname": port_name(rail_of(spec, node, rail)), "net_ns_pid": pid} for node, pid in enumerate(pids)]
+    ends = [{"ifname": port_name(port), "net_ns_pid": pids[node]} for node, port in rails_of(spec)[rail]]
     if len(ends) == 2:
         with _explained(f"veth pair of rail {rail}", NO_VETH):
             ip.link("add", kind="veth", peer=ends[1], **ends[0])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.fabric.heard import Hearing, Method, PortKey, settled
+from fabricdoc.fabric.heard import DIRECT, SWITCHED, Hearing, Method, PortKey, proof_of, settled
 
 pytestmark = pytest.mark.unit
 
@@ -44,6 +44,17 @@ def test_the_silence_of_a_port_that_kept_no_more_proves_nothing() -> None:
 
 def test_a_port_that_hears_itself_is_no_pair() -> None:
     assert settled([Hearing(A0, A0, 3)], ()) == []
+
+
+@pytest.mark.parametrize(
+    ("near", "method", "text"),
+    [((2, 0), "beacon", DIRECT), ((0, 0), "beacon", SWITCHED), ((None, None), "beacon", ""), ((0, 0), "multicast", "")],
+)
+def test_frames_for_the_nearest_bridge_tell_a_switch(
+    near: tuple[int | None, int | None], method: Method, text: str
+) -> None:
+    pair = [Hearing(A0, B1, 6, method, near[0]), Hearing(B1, A0, 6, method, near[1])]
+    assert proof_of(pair) == (method, text)
 
 
 PORTS = [(node, netdev) for node in ("alpha", "beta", "gamma") for netdev in ("p0", "p1")]

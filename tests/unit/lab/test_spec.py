@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
-from fabricdoc.lab.spec import LabSpec, address, check_name, lab_node, port_name, rail_of
+from fabricdoc.lab.spec import LabSpec, address, check_name, lab_node, port_name, rail_of, rails_of
 
 pytestmark = pytest.mark.unit
 
@@ -134,6 +135,28 @@ def test_addresses_are_unique_and_each_rail_is_one_subnet(spec: LabSpec) -> None
             rail = rail_of(spec, index, port)
             assert ipaddress.ip_address(text) in ipaddress.ip_network(f"10.77.{rail}.0/24")
             assert text == address(rail, index)
+
+
+def test_in_a_ring_port_0_of_each_node_meets_port_1_of_the_next() -> None:
+    spec = LabSpec(nodes=("a", "b", "c"), cabling="ring")
+    assert rails_of(spec) == [[(0, 0), (1, 1)], [(1, 0), (2, 1)], [(0, 1), (2, 0)]]
+    assert lab_node(spec, 0, 7).addresses == ("10.77.0.1", "10.77.2.1")
+
+
+@pytest.mark.parametrize("values", [{}, {"nodes": ("a", "b", "c"), "rails": 3}, {"nodes": ("a", "b", "c"), "rails": 1}])
+def test_a_ring_takes_three_nodes_and_two_ports_each(values: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="a ring joins"):
+        LabSpec(cabling="ring", **values)
+
+
+@given(specs)
+def test_every_port_is_on_one_rail_and_every_rail_has_one_port_of_each_node(spec: LabSpec) -> None:
+    rails = rails_of(spec)
+    assert len(rails) == spec.rails
+    assert sorted(place for places in rails for place in places) == [
+        (node, port) for node in range(len(spec.nodes)) for port in range(spec.rails)
+    ]
+    assert all([node for node, _port in places] == list(range(len(spec.nodes))) for places in rails)
 
 
 def test_a_node_names_its_target_and_its_ports_in_order() -> None:

@@ -66,6 +66,20 @@ def test_two_nodes_are_joined_end_to_end(cabling: str, peers: tuple[int, int]) -
     ]
 
 
+def test_a_ring_is_cables_and_no_bridge() -> None:
+    requests, spec = Requests(), LabSpec(nodes=("a", "b", "c"), cabling="ring")
+    for rail in range(3):
+        _make_rail(requests, spec, rail, (10, 20, 30))
+    assert [
+        (words["net_ns_pid"], words["ifname"], words["peer"]["net_ns_pid"], words["peer"]["ifname"])
+        for _, words in requests.made
+    ] == [
+        (10, "enp1s0f0np0", 20, "enp1s0f1np1"),
+        (20, "enp1s0f0np0", 30, "enp1s0f1np1"),
+        (10, "enp1s0f1np1", 30, "enp1s0f0np0"),
+    ]
+
+
 def test_more_nodes_meet_at_a_bridge_and_both_ends_are_limited() -> None:
     requests = Requests()
     _make_rail(requests, LabSpec(nodes=("a", "b", "c"), rate_mbit=8), 1, (10, 20, 30))
