@@ -11,22 +11,18 @@ from collections.abc import Sequence
 from fabricdoc.errors import InconclusiveError
 from fabricdoc.fabric import Rail
 from fabricdoc.model.run import Backend, Candidate
+from fabricdoc.nccl import gloo_variables, nccl_variables
 
 
 def selectors(backend: Backend, rails: Sequence[Rail], node: str) -> dict[str, str]:
-    """The variables that make `node` use exactly these rails, in the library's own grammar.
-
-    gloo takes exact names (torch ProcessGroupGloo); NCCL matches by prefix unless the list begins with "="
-    (nccl_facts 1, misc/utils.cc), so the exact form is always written.
-    """
+    """The variables that make `node` use exactly these rails; InconclusiveError for a name that no list can hold."""
     ports = [rail.port(node) for rail in rails]
-    names = ",".join(port.netdev for port in ports)
-    if backend == "gloo":
-        return {"GLOO_SOCKET_IFNAME": names}
-    if all(port.hca for port in ports):
-        hcas = ",".join(port.hca for port in ports if port.hca)
-        return {"NCCL_NET": "IB", "NCCL_IB_HCA": f"={hcas}", "NCCL_SOCKET_IFNAME": f"={ports[0].netdev}"}
-    return {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": f"={names}"}
+    try:
+        return gloo_variables(ports) if backend == "gloo" else nccl_variables(ports)
+    except ValueError as error:
+        raise InconclusiveError(
+            f"{node}: {error}", fix="rename the interface or the device", id="port-name-not-writable"
+        ) from error
 
 
 def _why(backend: Backend, rails: Sequence[Rail]) -> str:

@@ -1,7 +1,8 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
 Public: `begin_scan` and `scan` (nodes to a Fabric), `read_report` (a raw report to a node), `map_cables` (adds proven
-links), `rails_of` (ports that belong together). Does not judge settings (bench, tuning) and changes nothing on a node.
+links), `rails_of` (ports that belong together), `traced` and `selected` (what follows from links, of a saved fabric
+too). Does not judge settings (bench, tuning) and changes nothing on a node.
 Names load their module when first used, so that a scan can begin before pydantic is loaded.
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
+    from fabricdoc.fabric.selecting import selected
+    from fabricdoc.fabric.traits import traced
 
 HOMES = {
     "asking": ("begin_scan",),
@@ -26,9 +29,22 @@ HOMES = {
     "rails": ("Rail", "RailPort", "rails_of"),
     "report": ("read_report",),
     "scanning": ("scan",),
+    "selecting": ("selected",),
+    "traits": ("traced",),
 }
 
-__all__ = ["Rail", "RailPort", "begin_scan", "map_cables", "rails_of", "read_report", "scan", "with_images"]
+__all__ = [
+    "Rail",
+    "RailPort",
+    "begin_scan",
+    "map_cables",
+    "rails_of",
+    "read_report",
+    "scan",
+    "selected",
+    "traced",
+    "with_images",
+]
 
 
 __getattr__ = opened(__name__, HOMES)

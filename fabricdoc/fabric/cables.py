@@ -15,14 +15,16 @@ from fabricdoc.fabric.cabling import links_from
 from fabricdoc.fabric.heard import Heard
 from fabricdoc.fabric.link_findings import beacon_findings, refused_ports
 from fabricdoc.fabric.listing import no_candidates, unmatched
+from fabricdoc.fabric.selecting import with_selectors
+from fabricdoc.fabric.traits import with_traits
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.transport import NodeSpec
 
 Progress = Callable[[str], None]
 Step = Callable[[Sequence[NodeSpec], Fabric, Progress], Fabric]
-STEPS: tuple[Step, ...] = ()
-"""What follows the beacons: each is asked only when there are links."""
+STEPS: tuple[Step, ...] = (with_traits, with_selectors)
+"""What follows the beacons: each is asked only when there are links. The two last follow from all that is proven."""
 
 
 def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress = lambda _: None) -> Fabric:

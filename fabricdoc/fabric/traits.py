@@ -84,7 +84,7 @@ class _Telling:
 
 
 def _connectors(node: Node) -> dict[str | None, str]:
-    """The connector ("p0") of each HCA of a node with one chip; none where several chips have connectors of one name."""
+    """The connector ("p0") of each HCA of a node with one chip; none with several, whose connectors share names."""
     split = [(*cage.id.partition("/")[::2], cage.hcas) for cage in node.cages]
     if len({chip for chip, _connector, _hcas in split}) != 1:
         return {}

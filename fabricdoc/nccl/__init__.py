@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.devices import fused, in_device_order
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.merge import merge_proofs, path_problem
+    from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
     from fabricdoc.nccl.reader import Event, LogReader, read_events
     from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
-    from fabricdoc.nccl.selectors import Selection, expand, parse_selector
+    from fabricdoc.nccl.selectors import MOST_ENTRIES, Selection, expand, parse_selector
     from fabricdoc.nccl.variables import Variable, catalogue, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
@@ -25,15 +26,17 @@ HOMES = {
     "devices": ("fused", "in_device_order"),
     "gids": ("choose_gid", "gid_choices"),
     "merge": ("merge_proofs", "path_problem"),
+    "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
     "proof": ("read_proof",),
     "reader": ("Event", "LogReader", "read_events"),
     "safety": ("RING_TREE", "reject_unsafe"),
-    "selectors": ("Selection", "expand", "parse_selector"),
+    "selectors": ("MOST_ENTRIES", "Selection", "expand", "parse_selector"),
     "variables": ("Variable", "catalogue", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
 }
 
 __all__ = [
+    "MOST_ENTRIES",
     "RING_TREE",
     "Event",
     "LogReader",
@@ -44,8 +47,11 @@ __all__ = [
     "expand",
     "fused",
     "gid_choices",
+    "gloo_variables",
     "in_device_order",
+    "is_writable",
     "merge_proofs",
+    "nccl_variables",
     "nearest",
     "parse_conditions",
     "parse_release",
@@ -55,6 +61,7 @@ __all__ = [
     "read_proof",
     "reject_unsafe",
     "satisfies",
+    "server_variables",
 ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fabricdoc.checks import judged
 from fabricdoc.dumps import Note, Replay, read_dumps, save
+from fabricdoc.fabric import selected, traced
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding, Severity
 
@@ -44,7 +45,7 @@ def replay_fabric(paths: Sequence[Path], progress: Callable[[str], None] = lambd
     """The fabric that the files at or below `paths` tell of, with findings. InputError where they tell of none."""
     progress(f"reading {', '.join(map(str, paths))}")
     read = read_dumps(paths)
-    told = judged(read.fabric())
+    told = judged(selected(traced(read.fabric())))
     return told.model_copy(update={"findings": (*read.placed(told.findings), *note_findings(read))})
 
 

@@ -74,10 +74,8 @@ def test_servers_with_a_chip_for_each_port_go_by_the_ports_name() -> None:
 
 def test_ports_without_hcas_go_by_name() -> None:
     assert count(crossed_pair()) == {("crossed",): 2}
-    straight = crossed_pair().model_copy(
-        update={"links": (link(("alpha", "p0", None), ("beta", "p0", None)), link(("alpha", "p1", None), ("beta", "p1", None)))}
-    )
-    assert count(straight) == {("straight",): 2}
+    straight = tuple(link(("alpha", port, None), ("beta", port, None)) for port in ("p0", "p1"))
+    assert count(crossed_pair().model_copy(update={"links": straight})) == {("straight",): 2}
 
 
 def test_a_cable_with_a_lost_direction_still_lies_as_it_lies() -> None:

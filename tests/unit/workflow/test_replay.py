@@ -10,6 +10,7 @@ from fabricdoc.checks import check_fabric, load_catalogue
 from fabricdoc.dumps import save
 from fabricdoc.dumps.told import Note
 from fabricdoc.errors import InputError
+from fabricdoc.fabric import selected, traced
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.workflow import replay_fabric, save_fabric
@@ -41,7 +42,9 @@ def test_checks_are_made_again_and_beacons_findings_kept(tmp_path: Path) -> None
 
 def test_links_and_failed_nodes_come_back(tmp_path: Path) -> None:
     save(crossed_pair(), tmp_path / "d")
-    assert replay_fabric([tmp_path / "d"]).links == crossed_pair().links
+    found = replay_fabric([tmp_path / "d"])
+    assert found.links == traced(crossed_pair()).links
+    assert found.selectors == selected(crossed_pair()).selectors is not None
 
 
 def test_a_damaged_file_is_a_finding(tmp_path: Path) -> None:
