@@ -25,7 +25,7 @@ def modules(data: bytes) -> set[str]:
     return {name.removeprefix("probes/").removesuffix(".py") for name in names(data)}
 
 
-@pytest.mark.parametrize("module", ["scan", "beacon", "lldp", "agent"])
+@pytest.mark.parametrize("module", ["scan", "beacon", "lldp", "reach", "agent"])
 def test_the_zip_of_a_probe_holds_what_it_imports_and_that_is_enough(module: str, tmp_path: Path) -> None:
     path = tmp_path / "probe.zip"
     path.write_bytes(probe_zip(module))
@@ -65,7 +65,7 @@ def test_it_is_built_once_and_the_same_every_time() -> None:
 
 
 def test_it_stays_small_enough_to_send_to_every_node() -> None:
-    assert all(len(probe_zip(module)) < 128 * 1024 for module in ("scan", "beacon", "lldp", "agent"))
+    assert all(len(probe_zip(module)) < 128 * 1024 for module in ("scan", "beacon", "lldp", "reach", "agent"))
 
 
 def test_imports_are_found_in_every_form() -> None:

@@ -1,0 +1,165 @@
+"""Datagrams of real frame size between two nodes, over one interface each: what arrived, and where it came in.
+
+An asker sends from one interface (IP_PKTINFO names it, as `ping -I` would) with DF set and the cached path MTU ignored
+(IP_PMTUDISC_PROBE, ip(7)); who hears a datagram of this run answers with a small one that names the interface it came
+in by. So each direction is measured by itself: small answers to large questions. Needs no privilege. Every datagram is
+signed with the run's key; others get no answer. Weak evidence: a network answers for addresses on any port. IPv4 only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import socket
+import struct
+import time
+from typing import Any
+
+# <linux/in.h>; Python 3.10 has no names for these
+IP_PKTINFO = 8
+IP_MTU_DISCOVER = 10
+IP_PMTUDISC_PROBE = 3
+PKTINFO = struct.Struct("=i4s4s")
+
+MAGIC = b"fd"
+QUESTION, ANSWER = 1, 2
+HEAD = struct.Struct("!2sBIB")
+DIGEST = 16
+MAX_NAME = 15
+MAX_DATAGRAM = 65507
+TRIES = 4
+PAUSE_S = 0.25
+MAX_ASKS = 4096
+
+
+def pack(key: bytes, kind: int, number: int, name: bytes = b"", size: int = 0) -> bytes:
+    """A signed datagram, padded to `size` bytes: mark, kind, number, name, 16 bytes of HMAC-SHA256."""
+    signed = HEAD.pack(MAGIC, kind, number, len(name)) + name
+    return (signed + hmac.new(key, signed, hashlib.sha256).digest()[:DIGEST]).ljust(size, b"\0")
+
+
+def unpack(key: bytes, data: bytes) -> tuple[int, int, str] | None:
+    """Kind, number and name of a datagram that was signed with `key`, else None."""
+    if len(data) < HEAD.size:
+        return None
+    mark, kind, number, length = HEAD.unpack_from(data)
+    end = HEAD.size + length
+    wanted = hmac.new(key, data[:end], hashlib.sha256).digest()[:DIGEST]
+    if mark != MAGIC or length > MAX_NAME or not hmac.compare_digest(wanted, data[end : end + DIGEST]):
+        return None
+    return kind, number, data[HEAD.size : end].decode("utf-8", "replace")
+
+
+class Ear:
+    """One address of one interface: hears questions and answers, asks from there."""
+
+    def __init__(self, netdev: str, ip: str, key: bytes) -> None:
+        self.netdev, self.ip, self._key = netdev, ip, key
+        self._index = socket.if_nametoindex(netdev)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.socket.setblocking(False)
+            self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+            self.socket.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+            self.socket.bind((ip, 0))
+        except OSError:
+            self.socket.close()
+            raise
+
+    @property
+    def port(self) -> int:
+        """The UDP port the kernel chose."""
+        return int(self.socket.getsockname()[1])
+
+    def ask(self, number: int, to: tuple[str, int], size: int) -> str:
+        """Send one question out of this interface; "" or why the kernel did not take it."""
+        source = PKTINFO.pack(self._index, socket.inet_aton(self.ip), bytes(4))
+        data = pack(self._key, QUESTION, number, size=min(size, MAX_DATAGRAM))
+        try:
+            self.socket.sendmsg([data], [(socket.IPPROTO_IP, IP_PKTINFO, source)], 0, to)
+        except OSError as error:
+            return f"{error.strerror or error} (errno {error.errno})"
+        return ""
+
+    def hear(self) -> list[tuple[int, str]]:
+        """Take what waits: questions are answered, answers returned as (number, interface named in it)."""
+        heard = []
+        for _ in range(MAX_ASKS):
+            try:
+                data, extra, _flags, sender = self.socket.recvmsg(MAX_DATAGRAM, 64)
+            except OSError:
+                break
+            found = unpack(self._key, data)
+            if found is None:
+                continue
+            kind, number, name = found
+            if kind == ANSWER:
+                heard.append((number, name))
+            elif kind == QUESTION:
+                self._answer(number, _came_in_by(extra), sender)
+        return heard
+
+    def _answer(self, number: int, netdev: str, sender: tuple[str, int]) -> None:
+        try:
+            self.socket.sendto(pack(self._key, ANSWER, number, netdev.encode()[:MAX_NAME]), sender)
+        except OSError:
+            return
+
+
+def _came_in_by(extra: list[tuple[int, int, bytes]]) -> str:
+    for level, kind, data in extra:
+        if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO) and len(data) >= PKTINFO.size:
+            try:
+                return socket.if_indextoname(PKTINFO.unpack_from(data)[0])
+            except OSError:
+                return ""
+    return ""
+
+
+class Asks:
+    """The questions of one node: each is sent up to four times, a quarter of a second apart, until it is answered."""
+
+    def __init__(self, ears: dict[tuple[str, str], Ear], wanted: list[dict[str, Any]]) -> None:
+        self._ears, self._wanted = ears, wanted[:MAX_ASKS]
+        self._arrived: dict[int, str] = {}
+        self._reasons: dict[int, str] = {}
+        self._sent = 0
+        self._next = time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        """Whether every question is answered, or was asked often enough and long enough ago."""
+        tired = self._sent >= TRIES and time.monotonic() >= self._next
+        return tired or len(self._arrived) == len(self._wanted)
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds until the next round."""
+        return max(0.0, self._next - time.monotonic())
+
+    def advance(self) -> None:
+        """Ask again what is open, when it is time."""
+        if self.over or self.wait_s > 0:
+            return
+        for number, one in enumerate(self._wanted):
+            ear = self._ears.get((one["netdev"], one["ip"]))
+            if ear is not None and number not in self._arrived:
+                self._reasons[number] = ear.ask(number, (one["to_ip"], int(one["to_port"])), int(one["size"]))
+        self._sent += 1
+        self._next = time.monotonic() + PAUSE_S
+
+    def note(self, answers: list[tuple[int, str]]) -> None:
+        """Keep answers to questions that were asked."""
+        self._arrived.update({number: name for number, name in answers if number < len(self._wanted)})
+
+    def report(self) -> list[dict[str, Any]]:
+        """Each question with whether it arrived, the interface it came in by there, and why it was not sent."""
+        return [
+            {
+                **one,
+                "arrived": number in self._arrived,
+                "came_in_by": self._arrived.get(number, ""),
+                "reason": "" if number in self._arrived else self._reasons.get(number, "no such address was opened"),
+            }
+            for number, one in enumerate(self._wanted)
+        ]
