@@ -114,8 +114,9 @@ class Reach:
 
     def close(self) -> None:
         """Close everything."""
-        for one in (*self.ears.values(), *self.listeners, *self.calls):
-            one.socket.close()
+        sockets = [one.socket for one in (*self.ears.values(), *self.listeners)]
+        for one in (*sockets, *(call.socket for call in self.calls)):
+            one.close()
 
 
 def main(wire: Wire) -> int:
