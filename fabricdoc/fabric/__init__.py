@@ -1,8 +1,8 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
 Public: `begin_scan` and `scan` (nodes to a Fabric), `read_report` (a raw report to a node), `map_cables` (adds proven
-links), `rails_of` (ports that belong together), `traced` and `selected` (what follows from links, of a saved fabric
-too). Does not judge settings (bench, tuning) and changes nothing on a node.
+links), `hear_lldp` (listens for neighbours), `rails_of` (ports that belong together), `traced` and `selected` (what
+follows from links, of a saved fabric too). Does not judge settings (bench, tuning) and changes nothing on a node.
 Names load their module when first used, so that a scan can begin before pydantic is loaded.
 """
 
@@ -15,6 +15,7 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
     from fabricdoc.fabric.cables import map_cables
+    from fabricdoc.fabric.hearing_lldp import hear_lldp
     from fabricdoc.fabric.image import with_images
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
     from fabricdoc.fabric.report import read_report
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 HOMES = {
     "asking": ("begin_scan",),
     "cables": ("map_cables",),
+    "hearing_lldp": ("hear_lldp",),
     "image": ("with_images",),
     "rails": ("Rail", "RailPort", "rails_of"),
     "report": ("read_report",),
@@ -37,6 +39,7 @@ __all__ = [
     "Rail",
     "RailPort",
     "begin_scan",
+    "hear_lldp",
     "map_cables",
     "rails_of",
     "read_report",

@@ -15,7 +15,9 @@ from fabricdoc.fabric.cabling import links_from
 from fabricdoc.fabric.heard import Heard
 from fabricdoc.fabric.link_findings import beacon_findings, refused_ports
 from fabricdoc.fabric.listing import no_candidates, unmatched
+from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.fabric.selecting import with_selectors
+from fabricdoc.fabric.sparing import lldp_first
 from fabricdoc.fabric.traits import with_traits
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
@@ -23,8 +25,12 @@ from fabricdoc.transport import NodeSpec
 
 Progress = Callable[[str], None]
 Step = Callable[[Sequence[NodeSpec], Fabric, Progress], Fabric]
+BEFORE: tuple[Step, ...] = (with_lldp,)
+"""Evidence that may make links where beacons could not: asked of any two nodes, before STEPS."""
 STEPS: tuple[Step, ...] = (with_traits, with_selectors)
-"""What follows the beacons: each is asked only when there are links. The two last follow from all that is proven."""
+"""What follows links: each is asked only when there are some. The two last follow from all that is proven."""
+AFTER: tuple[Step, ...] = ()
+"""Evidence that proves no link, and needs none: asked of any two nodes, after STEPS."""
 
 
 def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress = lambda _: None) -> Fabric:
@@ -35,9 +41,13 @@ def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress = l
     names = {node.name for node in fabric.nodes}
     present = [spec for spec in specs if spec.name in names]
     fabric = _by_beacons(specs, present, fabric, progress)
+    for step in BEFORE if len(present) > 1 else ():
+        fabric = step(present, fabric, progress)
     if fabric.links and not isinstance(fabric.links, Unknown):
         for step in STEPS:
             fabric = step(present, fabric, progress)
+    for step in AFTER if len(present) > 1 else ():
+        fabric = step(present, fabric, progress)
     return judged(fabric)
 
 
@@ -51,6 +61,9 @@ def _by_beacons(specs: Sequence[NodeSpec], present: Sequence[NodeSpec], fabric: 
     if not any(ports.values()):
         return _without_links(fabric, no_candidates(present, fabric.nodes))
     fabric = fabric.model_copy(update={"findings": (*fabric.findings, *unmatched(present, fabric.nodes))})
+    fabric, ports = lldp_first(present, fabric, ports)
+    if not any(ports.values()):
+        return _without_links(fabric, "no beacon was sent: LLDP shows every port behind a switch")
     progress(f"beacons on {sum(map(len, ports.values()))} ports")
     try:
         return with_links(fabric, exchange(present, ports))

@@ -41,10 +41,24 @@ def look_once(
     return scan(specs, begun=begun, watch_s=watch_s, judge=judge)
 
 
-def look(specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0) -> Fabric:
-    """Scan (or take the scan that has begun), then prove the links when there are at least two nodes."""
+def look(
+    specs: Sequence[NodeSpec],
+    progress: Progress,
+    begun: Asking | None = None,
+    *,
+    watch_s: float = 0.0,
+    lldp: bool = False,
+) -> Fabric:
+    """Scan (or take the scan that has begun), then prove the links when there are at least two nodes.
+
+    With `lldp` every node also listens for LLDP, for 30 s between the two.
+    """
     several = len(specs) > 1
     fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not several)
+    if lldp:
+        from fabricdoc.fabric import hear_lldp
+
+        fabric = hear_lldp(specs, fabric, progress)
     return with_cables(specs, fabric, progress) if several else fabric
 
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Watch = Annotated[
     str, typer.Option("--watch", metavar="TIME", help="Read counters twice, this far apart (10s, 1m), and show growth.")
 ]
+Lldp = Annotated[
+    bool,
+    typer.Option("--lldp", help="Also listen for LLDP for 30 s on every node (needs CAP_NET_RAW); sends nothing."),
+]
 Save = Annotated[
     Path | None,
     typer.Option("--save", metavar="DIR", help="Also write what was read as a folder that --from reads again."),
@@ -49,6 +53,7 @@ def scan(
     ports: Ports = [],  # noqa: B006
     python: Python = "",
     watch: Watch = "",
+    lldp: Lldp = False,
     save: Save = None,
     anonymize: Anonymize = False,
     files: From = [],  # noqa: B006
@@ -63,13 +68,12 @@ def scan(
         raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
     if anonymize and save is None:
         raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
-    if files and (nodes or hostfile or slurm or ports or python or watch):
-        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --python, --watch out")
+    if files and (nodes or hostfile or slurm or ports or python or watch or lldp):
+        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --watch, --lldp out")
     if files:
         return _replay([*files, *more], as_json, save, anonymize)
-    return _look(
-        resolve_nodes(nodes, ports, python, hostfile, slurm=slurm), as_json, "all", save, anonymize, _seconds(watch)
-    )
+    specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
+    return _look(specs, as_json, "all", save, anonymize, _seconds(watch), lldp=lldp)
 
 
 def cables(
@@ -78,6 +82,7 @@ def cables(
     slurm: Slurm = False,
     ports: Ports = [],  # noqa: B006
     python: Python = "",
+    lldp: Lldp = False,
     as_json: Json = False,
 ) -> int:
     """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports."""
@@ -86,7 +91,7 @@ def cables(
     specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
     if len(specs) < 2:
         raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
-    return _look(specs, as_json, "links")
+    return _look(specs, as_json, "links", lldp=lldp)
 
 
 def _look(
@@ -96,6 +101,8 @@ def _look(
     save: Path | None = None,
     anonymize: bool = False,
     watch_s: float = 0.0,
+    *,
+    lldp: bool = False,
 ) -> int:
     """Start the probes first: they run while this process loads what reads and shows their reports."""
     from fabricdoc.fabric import begin_scan
@@ -106,7 +113,7 @@ def _look(
     from fabricdoc.workflow import look_deeply
 
     out = screen(as_json=as_json)
-    fabric = look_deeply(specs, out.progress, begun, watch_s=watch_s)
+    fabric = look_deeply(specs, out.progress, begun, watch_s=watch_s, lldp=lldp)
     out.document(fabric, part=part)
     if save is not None:
         from fabricdoc.workflow import save_fabric
