@@ -12,13 +12,18 @@ Progress = Callable[[str], None]
 
 
 def look_deeply(
-    specs: Sequence[NodeSpec], progress: Progress, begun: Asking | None = None, *, watch_s: float = 0.0
+    specs: Sequence[NodeSpec],
+    progress: Progress,
+    begun: Asking | None = None,
+    *,
+    watch_s: float = 0.0,
+    lldp: bool = False,
 ) -> Fabric:
     """As `look`, and inside the images that fabric.toml names; the first time, that starts a container for a moment.
 
     Findings are made again then: what a server of the image would load counts before what the host has.
     """
-    fabric = look(specs, progress, begun, watch_s=watch_s)
+    fabric = look(specs, progress, begun, watch_s=watch_s, lldp=lldp)
     if not any(spec.image for spec in specs):
         return fabric
     from fabricdoc.checks import judged

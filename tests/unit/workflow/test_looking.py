@@ -59,3 +59,15 @@ def test_a_look_once_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     looking.look_once([NodeSpec("alpha", "local")], said.append)
     looking.look_once([NodeSpec(name, "local") for name in ("a", "b")], said.append, watch_s=10)
     assert said == ["looking at 1 node", "looking at 2 nodes, watching their counters for 10 s"]
+
+
+def test_lldp_is_heard_after_the_scan_and_before_the_cables(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(looking, "look_once", lambda *_words, **_more: order.append("scan") or SEEN)
+    monkeypatch.setattr(looking, "with_cables", lambda *_words: order.append("cables") or SEEN)
+    monkeypatch.setattr(fabricdoc.fabric, "hear_lldp", lambda *_words: order.append("lldp") or SEEN)
+    specs = [NodeSpec(name, "local") for name in ("a", "b")]
+    looking.look(specs, lambda _: None)
+    looking.look_deeply(specs, lambda _: None, lldp=True)
+    looking.look(specs[:1], lambda _: None, lldp=True)
+    assert order == ["scan", "cables", "scan", "lldp", "cables", "scan", "lldp"]
