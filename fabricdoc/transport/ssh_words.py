@@ -3,9 +3,9 @@
 Pure text work, as `refusals` does it for other clients. The ids: node-unreachable, ssh-refused, ssh-permission,
 ssh-host-key, ssh-host-unknown, ssh-algorithms, ssh-jump, ssh-config. ssh translates nothing (it sets LC_CTYPE alone).
 The wording is that of the sources of OpenSSH 7.4 to 10.5 (V_7_4_P1, 8.0, 8.2, 8.9, 9.2, 9.6, 9.9, 10.5: sshconnect.c,
-sshconnect2.c, packet.c, kex.c, readconf.c, authfile.c, ssh.c), and 9.2's own mouth where a test makes it say so. Said
-below the level ERROR, and so not heard here: a banner of the server (that of pam_slurm_adopt), and why a jump host
-opened no channel.
+sshconnect2.c, packet.c, kex.c, readconf.c, authfile.c, ssh.c), and that of 9.2 itself where a test makes it speak. A
+server's banner is heard too, which is where its account modules say why they let nobody in; not heard is a jump host
+on the way to a shared connection (sshconnect.c, ssh_proxy_connect, gives it no stderr then).
 """
 
 from __future__ import annotations
@@ -31,7 +31,19 @@ ROWS = (
         r"UNKNOWN port 65535|stdio forwarding failed",
         "ssh-jump",
         "the way to it over a jump host or a ProxyCommand broke",
-        "see how ssh goes there: ssh -G {login} | grep -i proxy; then try each step, the last one: ssh {login} true",
+        "by hand it says which step broke: ssh {login} true (its steps: ssh -G {login} | grep -i proxy)",
+    ),
+    Row(  # Slurm's contribs/pam_slurm_adopt and pam_slurm
+        r"pam_slurm|no active jobs on this node",
+        "ssh-permission",
+        "its Slurm lets in only who has a job there",
+        "take one there (salloc -w {place}) and name its nodes with --slurm",
+    ),
+    Row(  # systemd's /run/nologin, shown by pam_nologin
+        r"System is (booting up|going down)|pam_nologin",
+        "node-unreachable",
+        "it is starting up or going down",
+        "wait until it is up; on it: ls /run/nologin /etc/nologin",
     ),
     Row(  # sshconnect.c, HOST_REVOKED
         r"REVOKED HOST KEY DETECTED|host key for .* was revoked",
@@ -136,10 +148,11 @@ def meaning(node: NodeSpec, stderr: str) -> tuple[Row, str] | None:
 
 
 def telling(row: Row, stderr: str) -> str:
-    """The line that holds the matched words; of a broken jump the first line, where the step that broke speaks."""
+    """The line that holds the matched words; of a broken jump that of the step that broke, where it speaks."""
     lines = [line for line in stderr.splitlines() if re.search(r"\w", line)]
     if row.id == "ssh-jump":
-        return lines[0]
+        own = r"_exchange_identification|UNKNOWN port|stdio forwarding failed|[Bb]anner exchange"
+        return next((line for line in lines if not re.search(own, line)), lines[0])
     if "UNPROTECTED" in row.pattern:
         return next((line for line in lines if "too open" in line), stderr)
     return next((line for line in lines if re.search(row.pattern, line)), stderr)

@@ -85,6 +85,16 @@ me@spark-2: Permission denied (publickey).
             "ssh-jump",
             "(channel 0: open failed: connect failed: No route to host)",
         ),
+        (
+            "Access denied by pam_slurm_adopt: you have no active jobs on this node\nConnection closed by ::1 port 22",
+            "ssh-permission",
+            "only who has a job there (Access denied by pam_slurm_adopt",
+        ),
+        (
+            "System is booting up. Unprivileged users are not permitted to log in yet. pam_nologin(8)",
+            None,
+            "starting up",
+        ),
         ("Bad owner or permissions on /home/me/.ssh/config", "ssh-config", ""),
         ("/home/me/.ssh/config: line 3: Bad configuration option: nope", "ssh-config", ""),
         ("/home/me/.ssh/config: terminating, 1 bad configuration options", "ssh-config", "terminating"),
