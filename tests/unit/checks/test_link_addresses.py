@@ -131,3 +131,51 @@ def test_a_fabric_of_two_cables_with_one_address_astray_is_one_finding() -> None
     first = (Address(ip="192.168.102.11", prefix=24, family="ipv4"),)
     fabric = changed(fabric, "spark-b", "netdev", "enP7s7", addresses=first)
     assert ids(check_link_addresses(fabric)) == [("address-on-wrong-port", "error", "spark-b/enP7s7")]
+
+
+def test_a_cable_of_twins_with_two_swapped_nodes_is_right_again() -> None:
+    fabric = spark_straight()
+    homes = {"enp1s0f0np0": 102, "enP2p1s0f0np0": 103, "enp1s0f1np1": 100, "enP2p1s0f1np1": 101}
+    for name, net in homes.items():
+        moved = (Address(ip=f"192.168.{net}.11", prefix=24, family="ipv4"),)
+        fabric = changed(fabric, "spark-b", "netdev", name, addresses=moved)
+    (found,) = check_link_addresses(fabric)
+    assert (found.id, found.subject) == (
+        "addresses-swapped-between-rails", "spark-b: enP2p1s0f0np0, enP2p1s0f1np1, enp1s0f0np0, enp1s0f1np1"
+    )  # fmt: skip
+    assert len([line for line in found.fix if "address del" in line]) == 4
+    assert len([line for line in found.fix if "address add" in line]) == 4
+    assert len(set(found.fix)) == len(found.fix)
+
+
+def test_swapped_lines_undo_each_other_exactly() -> None:
+    (found,) = check_link_addresses(pair(("10.0.0.1", "10.0.1.1"), ("10.0.1.2", "10.0.0.2")))
+    taken = {tuple(line.split()[4::2]) for line in found.fix if "address del" in line}
+    given = {tuple(line.split()[4::2]) for line in found.fix if "address add" in line}
+    assert {cidr for cidr, _port in taken} == {cidr for cidr, _port in given}
+    assert not taken & given
+
+
+def test_three_cables_of_which_two_are_swapped() -> None:
+    names = ("p0", "p1", "p2")
+    alpha = node("alpha", netdevs=[netdev(name, ip=f"10.0.{k}.1") for k, name in enumerate(names)])
+    beta = node("beta", netdevs=[netdev(name, ip=f"10.0.{k}.2") for k, name in zip((1, 0, 2), names, strict=True)])
+    links = tuple(link(("alpha", name, None), ("beta", name, None)) for name in names)
+    found = check_link_addresses(Fabric(nodes=(alpha, beta), links=links))
+    assert [(one.id, one.subject) for one in found] == [("addresses-swapped-between-rails", "beta: p0, p1")]
+
+
+def test_three_in_a_circle_are_no_pair_of_swapped_ones() -> None:
+    names = ("p0", "p1", "p2")
+    alpha = node("alpha", netdevs=[netdev(name, ip=f"10.0.{k}.1") for k, name in enumerate(names)])
+    beta = node("beta", netdevs=[netdev(name, ip=f"10.0.{k}.2") for k, name in zip((1, 2, 0), names, strict=True)])
+    links = tuple(link(("alpha", name, None), ("beta", name, None)) for name in names)
+    found = check_link_addresses(Fabric(nodes=(alpha, beta), links=links))
+    assert {one.id for one in found} == {"address-on-wrong-port"}
+    assert len(found) == 3
+
+
+def test_the_free_address_is_in_the_subnet_of_the_first_end() -> None:
+    (found,) = check_link_addresses(pair(("10.0.0.5", None), ("10.0.1.2", None), cables=1))
+    assert found.fix[0] == "on beta, to bring p0 into the subnet of p0 10.0.0.5/24:"
+    assert found.fix[2] == "sudo ip address add 10.0.0.2/24 dev p0"

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.checks.link_pairs import check_link_pairs
+from fabricdoc.checks.link_pairs import check_link_pairs, has_routable_gid
+from fabricdoc.checks.segments import segments_of
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Address, Fabric
+from tests.fabrics import crossed_pair
 from tests.fabrics.altering import changed
 from tests.fabrics.recorded import HEALTHY, RECORDED
 from tests.fabrics.servers import eight_rail_servers
@@ -105,3 +107,61 @@ def test_an_unread_table_or_a_dead_port_is_no_bare_end() -> None:
 def test_single_ports_of_servers_are_held_against_each_other() -> None:
     fabric = changed(eight_rail_servers(), "server-002", "port", "mlx5_3", gids=())
     assert ids(check_link_pairs(fabric)) == [("gid-missing-at-one-end", "error", "server-002/mlx5_3")]
+
+
+def test_a_dead_end_has_no_speed_and_no_fec_to_compare() -> None:
+    fabric = spark_one_cable()
+    assert check_link_pairs(at_b(fabric, speed_mbps=100_000, fec="Off", carrier=False)) == ()
+
+
+def test_each_setting_is_a_finding_of_its_own() -> None:
+    found = check_link_pairs(at_b(spark_one_cable(), speed_mbps=100_000, fec="Off", autoneg=False))
+    assert [one.id for one in found] == ["link-speed-differs", "link-fec-differs", "link-autoneg-differs"]
+    assert [one.fix[1] for one in found] == [
+        "sudo ethtool -s enp1s0f0np0 autoneg on",
+        "sudo ethtool --set-fec enp1s0f0np0 encoding auto",
+        "sudo ethtool -s enp1s0f0np0 autoneg on",
+    ]
+
+
+def test_both_ends_alike_are_no_difference_however_they_are_set() -> None:
+    facts = {"speed_mbps": 100_000, "fec": "BaseR", "autoneg": False}
+    fabric = at_b(spark_one_cable(), **facts)
+    for netdev in TWINS:
+        fabric = changed(fabric, "spark-a", "netdev", netdev, **facts)
+    assert check_link_pairs(fabric) == ()
+
+
+def test_a_bare_end_without_addresses_at_the_peer_gets_no_made_up_address() -> None:
+    fabric = spark_twin_bare()
+    fabric = changed(fabric, "spark-a", "netdev", TWINS[1], addresses=())
+    (found,) = check_link_pairs(fabric)
+    assert found.fix[0] == "give enP2p1s0f0np0 on spark-b an IPv4 address in the other end's subnet"
+    assert found.evidence[1].text.endswith("192.168.100.10/24")
+
+
+def test_a_type_that_was_not_read_counts_as_one_that_fits() -> None:
+    fabric = spark_one_cable()
+    assert not isinstance(fabric.nodes[1].hcas, Unknown)
+    table = fabric.nodes[1].hcas[0].ports[0].gids
+    assert not isinstance(table, Unknown)
+    untyped = tuple(gid.model_copy(update={"type": HIDDEN}) for gid in table)
+    assert check_link_pairs(changed(fabric, "spark-b", "port", fabric.nodes[1].hcas[0].name, gids=untyped)) == ()
+    first = tuple(gid.model_copy(update={"type": "IB/RoCE v1"}) for gid in table)
+    found = check_link_pairs(changed(fabric, "spark-b", "port", fabric.nodes[1].hcas[0].name, gids=first))
+    assert [one.id for one in found] == ["gid-missing-at-one-end"]
+
+
+def test_a_full_subnet_has_no_address_to_propose() -> None:
+    narrow = spark_twin_bare()
+    for node, ip in (("spark-a", "192.168.101.0"), ("spark-b", "192.168.101.1")):
+        own = (Address(ip=ip, prefix=31, family="ipv4"),)
+        fabric_port = TWINS[1] if node == "spark-a" else "enP7s7"
+        narrow = changed(narrow, node, "netdev", fabric_port, addresses=own)
+    (found,) = check_link_pairs(narrow)
+    assert found.fix[0].startswith("give enP2p1s0f0np0 on spark-b an IPv4 address")
+
+
+def test_ports_without_an_hca_have_no_gid_to_miss() -> None:
+    assert check_link_pairs(crossed_pair()) == ()
+    assert has_routable_gid(segments_of(crossed_pair())[0].ends[0].ports[0]) is False

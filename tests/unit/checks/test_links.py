@@ -10,6 +10,7 @@ from fabricdoc.checks.links import check_links
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics.altering import changed, without
+from tests.fabrics.healthy import with_virtual_functions
 from tests.fabrics.recorded import HEALTHY, RECORDED
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable, spark_pair, spark_straight
@@ -124,3 +125,43 @@ def test_infiniband_beside_ethernet_needs_a_choice() -> None:
     assert ids(check_links, chosen) == []
     unplugged = changed(fabric, "server-001", "port", "mlx5_7", link_layer="InfiniBand", state="DOWN")
     assert "mixed-link-layers" not in [id for id, *_rest in ids(check_links, unplugged)]
+
+
+def test_a_twin_of_a_virtual_function_is_no_twin() -> None:
+    fabric = with_virtual_functions(spark_one_cable())
+    assert ids(check_links, fabric) == []
+    cages = fabric.nodes[0].cages
+    wide = tuple(one.model_copy(update={"hcas": (*one.hcas, "rocep1s0f0v1")}) for one in cages)
+    assert ids(check_links, changed(fabric, "spark-a", "node", cages=wide)) == []
+
+
+@pytest.mark.parametrize("state", ["INIT", "ARMED", "ACTIVE_DEFER"])
+def test_any_state_but_active_is_down(state: str) -> None:
+    fabric = changed(spark_one_cable(), "spark-a", "port", TWIN, state=state)
+    fabric = changed(fabric, "spark-a", "netdev", TWIN_IF, carrier=False, operstate="down")
+    assert only(check_links, fabric, "twin-port-down").evidence[0].text.startswith(f"{TWIN} port 1 {state}")
+
+
+def test_a_cage_that_names_an_hca_nobody_has_is_passed_over() -> None:
+    cages = tuple(one.model_copy(update={"hcas": (*one.hcas, "gone0")}) for one in spark_one_cable().nodes[0].cages)
+    assert ids(check_links, changed(spark_one_cable(), "spark-a", "node", cages=cages)) == []
+
+
+def test_a_dead_infiniband_port_is_not_this_checks() -> None:
+    fabric = changed(eight_rail_servers(), "server-001", "port", "mlx5_3", state="INIT", link_layer="InfiniBand")
+    assert "port-down-netdev-up" not in [id for id, *_rest in ids(check_links, fabric)]
+
+
+def test_the_rate_of_a_young_node_is_of_an_hour_at_least() -> None:
+    fabric = changed(spark_pair("one"), "spark-a", "host", uptime_s=10.0)
+    fabric = changed(fabric, "spark-a", "netdev", "enp1s0f0np0", carrier_changes=20)
+    assert "20 times, 20.0 an hour since boot (told from 6 an hour)" in texts(only(check_links, fabric, "link-flap"))[0]
+    assert ids(check_links, changed(fabric, "spark-a", "host", uptime_s=0.0)) == []
+
+
+def test_many_dead_ports_are_told_in_part() -> None:
+    fabric = changed(eight_rail_servers(), "server-001", "port", "*", state="DOWN")
+    fabric = changed(fabric, "server-001", "netdev", "*", carrier=False, operstate="down")
+    fabric = changed(fabric, "server-001", "hca", "mlx5_0", ports=fabric.nodes[0].hcas[0].ports * 3)  # type: ignore[union-attr]
+    found = only(check_links, fabric, "no-active-port")
+    assert len(found.evidence) == 10 and len([line for line in found.fix if line.startswith("sudo")]) == 10
