@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fabricdoc.checks.host_facts import check_host_facts
+from fabricdoc.checks.host_facts import HOST_FACTS, check_host_facts
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Gpu, Node
+from fabricdoc.model.fabric import Fabric, Gpu, Host, Node
 from tests.unit.checks.between import ids, nodes_with, of_host, with_host
 
 pytestmark = pytest.mark.unit
@@ -103,3 +105,44 @@ def test_a_thousand_odd_nodes_make_a_finding_one_can_read() -> None:
     (split,) = check_host_facts(of_host("kernel", *[f"6.9.{k}" for k in range(1000)]))
     assert len(split.evidence) <= 12
     assert split.evidence[-1].text == "the last of 992 more"
+
+
+def test_without_a_gpu_no_module_is_missed() -> None:
+    fabric = of_host("modules", WITH, WITHOUT, WITH)
+    bare = Fabric(nodes=tuple(one.model_copy(update={"gpus": HIDDEN}) for one in fabric.nodes))
+    assert check_host_facts(bare) == ()
+
+
+def test_one_gpu_with_dma_buf_is_enough_to_need_no_module() -> None:
+    fabric = modules(WITH, WITHOUT, WITH)
+    mixed = tuple(one.model_copy(update={"gpus": (gpu(dma_buf=False), gpu(dma_buf=True))}) for one in fabric.nodes)
+    assert check_host_facts(Fabric(nodes=mixed)) == ()
+    false = tuple(one.model_copy(update={"gpus": (gpu(dma_buf=False, integrated=False),)}) for one in fabric.nodes)
+    assert [one.id for one in check_host_facts(Fabric(nodes=false))] == ["peermem-differs-between-nodes"]
+
+
+def test_where_most_have_no_module_the_odd_one_takes_it_out() -> None:
+    (found,) = check_host_facts(modules(WITHOUT, WITH, WITHOUT))
+    assert found.fix == ("on beta:", "sudo modprobe -r nvidia-peermem")
+    assert found.confidence == "likely"
+
+
+def test_architectures_are_judged_apart_and_each_by_its_own_majority() -> None:
+    kernels = [("x86_64", "6.8"), ("aarch64", "6.17"), ("x86_64", "6.9"), ("x86_64", "6.8"), ("aarch64", "6.17")]
+    fabric = nodes_with(kernels, lambda name, facts: with_host(name, arch=facts[0], kernel=facts[1]))
+    (found,) = check_host_facts(fabric)
+    assert (found.subject, found.evidence[0].text) == ("gamma", "kernel (uname -r): 6.8, as on 2 of 3")
+    unknown = nodes_with(kernels, lambda name, facts: with_host(name, arch=HIDDEN, kernel=facts[1]))
+    assert check_host_facts(unknown) == ()
+
+
+def test_every_fact_is_held_against_the_fields_of_a_host() -> None:
+    for fact in HOST_FACTS:
+        assert fact.field in Host.model_fields and (not fact.group or fact.group in Host.model_fields), fact.field
+    assert len({fact.told.id for fact in HOST_FACTS}) == len(HOST_FACTS)
+
+
+@given(st.lists(st.sampled_from(["6.8", "6.9", None]), min_size=1, max_size=7))
+def test_a_finding_is_there_where_two_known_values_are(kernels: list[str | None]) -> None:
+    found = check_host_facts(of_host("kernel", *(HIDDEN if one is None else one for one in kernels)))
+    assert bool(found) is (len({one for one in kernels if one}) > 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.checks.identity import check_identity
+from fabricdoc.checks.identity import check_identity, groups
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from tests.fabrics import netdev, node
@@ -137,3 +137,66 @@ def test_one_machine_under_many_names_and_a_second_one_share_an_address() -> Non
     assert ids(*names) == [("same-node-twice", "warning")]
     found = check_identity(Fabric(nodes=(*names, machine("other", mac="02:00:00:00:00:09"))))
     assert [one.id for one in found] == ["same-node-twice", "duplicate-address"]
+
+
+@pytest.mark.parametrize("ip", ["169.254.1.1", "fe80::1"])
+def test_link_local_addresses_are_everywhere(ip: str) -> None:
+    assert ids(machine("alpha", ip=ip), machine("beta", ip=ip, mac="02:00:00:00:00:02")) == []
+
+
+def test_one_address_on_two_ports_of_one_node_is_not_two_nodes() -> None:
+    ports = [netdev("p0", ip="10.0.0.1", mac="02:00:00:00:00:11"), netdev("p1", ip="10.0.0.1", mac="02:00:00:00:00:12")]
+    alpha = node("alpha", netdevs=ports).model_copy(update={"host": machine("alpha").host})
+    assert ids(alpha, other()) == []
+
+
+def test_an_interface_without_a_carrier_has_its_address_unused() -> None:
+    def dark(found: Node) -> Node:
+        assert not isinstance(found.netdevs, Unknown)
+        down = tuple(one.model_copy(update={"carrier": False}) for one in found.netdevs)
+        return found.model_copy(update={"netdevs": down})
+
+    assert ids(machine("alpha"), dark(machine("beta", mac="02:00:00:00:00:02"))) == []
+
+
+def test_the_same_boot_id_with_other_interfaces_is_another_namespace() -> None:
+    same = {"hostname": "vm", "boot_id": "b", "machine_id": "m"}
+    assert ids(machine("alpha", **same), machine("beta", **same)) == [("same-node-twice", "warning")]
+    assert ids(machine("alpha", **same), other(**same)) == [("host-identity-collision", "info")]
+
+
+def test_interfaces_of_unknown_mac_prove_no_sameness() -> None:
+    def masked(found: Node) -> Node:
+        assert not isinstance(found.netdevs, Unknown)
+        hidden = tuple(one.model_copy(update={"mac": Unknown(unknown="no")}) for one in found.netdevs)
+        return found.model_copy(update={"netdevs": hidden})
+
+    same = {"hostname": "vm", "boot_id": "b", "machine_id": "m"}
+    found = ids(masked(machine("alpha", **same)), masked(machine("beta", **same)))
+    assert "same-node-twice" not in dict(found)
+
+
+def test_three_machines_of_one_name_and_two_of_one_image() -> None:
+    nodes = [
+        machine(f"n{k}", ip=f"10.0.0.{k + 1}", mac=f"02:00:00:00:00:0{k}", hostname="spark", machine_id=f"m{k // 2}")
+        for k in range(3)
+    ]
+    found = check_identity(Fabric(nodes=tuple(nodes)))
+    assert [(one.id, one.subject) for one in found] == [
+        ("hostname-shared", "n0, n1, n2"),
+        ("machine-id-shared", "n0, n1"),
+    ]
+
+
+def test_a_machine_listed_twice_beside_a_clone_says_nothing_of_names() -> None:
+    """Their boot ids are not all different, so who shares a name with whom can't be told apart from the double."""
+    twice = [machine(name, hostname="spark", boot_id="b", machine_id="m") for name in ("alpha", "beta")]
+    clone = machine("gamma", ip="10.0.0.9", mac="02:00:00:00:00:09", hostname="spark", machine_id="m")
+    assert ids(*twice, clone) == [("same-node-twice", "warning")]
+
+
+def test_groups_leave_out_what_has_no_key() -> None:
+    nodes = (machine("alpha"), machine("beta"), machine("gamma"))
+    fabric = Fabric(nodes=nodes)
+    assert [[one.name for one in group] for group in groups(fabric, lambda one: one.name == "alpha" or None)] == []
+    assert [len(group) for group in groups(fabric, lambda one: one.name != "alpha")] == [2]

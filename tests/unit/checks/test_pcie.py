@@ -10,6 +10,7 @@ from fabricdoc.checks.pcie import PciLink, check_pcie
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics.altering import changed
+from tests.fabrics.healthy import with_virtual_functions
 from tests.fabrics.recorded import HEALTHY, RECORDED
 from tests.fabrics.servers import eight_rail_bad, eight_rail_servers
 from tests.fabrics.spark import spark_one_cable, spark_straight, spark_x2
@@ -131,3 +132,62 @@ def test_a_device_off_the_bus_is_an_error() -> None:
     found = only(check_pcie, changed(eight_rail_servers(), "server-001", "pcie", RAIL5, gone=True), "pcie-device-gone")
     assert (found.severity, found.subject) == ("error", f"server-001/{RAIL5}")
     assert texts(found) == [f"{RAIL5}: config space reads all ones"]
+
+
+@pytest.mark.parametrize(
+    ("speed", "width", "text"),
+    [
+        (32.0, 4, "32 GT/s x4"),
+        (2.5, 1, "2.5 GT/s x1"),
+        (None, 4, "? GT/s x4"),
+        (16.0, None, "16 GT/s x?"),
+        (None, None, "? GT/s x?"),
+    ],
+)
+def test_a_link_in_words(speed: float | None, width: int | None, text: str) -> None:
+    assert PciLink(speed, width).text() == text
+
+
+def test_gen3_and_newer_lose_little_to_their_code() -> None:
+    assert PciLink(8.0, 1).gbps() > 7.8 and PciLink(5.0, 1).gbps() == 4.0
+
+
+def test_width_is_told_before_speed_and_once_for_a_slot() -> None:
+    fabric = changed(spark_straight(), "spark-b", "pcie", "*", current_width=2, current_speed_gts=16.0)
+    found = [one for one in ids(check_pcie, fabric) if one[2].startswith("spark-b")]
+    assert found == [
+        ("pcie-width-low", "error", "spark-b/roceP2p1s0f0"), ("pcie-width-low", "error", "spark-b/rocep1s0f0")
+    ]  # fmt: skip
+
+
+def test_the_slot_decides_where_it_is_narrower_than_the_card() -> None:
+    fabric = changed(eight_rail_bad(), "server-002", "pcie", "0000:b2:01.0", max_width=8)
+    slow = changed(fabric, "server-002", "pcie", RAIL5, current_speed_gts=16.0)
+    assert ("pcie-speed-low", "error", "server-002/mlx5_5") in ids(check_pcie, slow)
+
+
+@pytest.mark.parametrize("fact", [Unknown(unknown="x"), 0])
+def test_a_bridge_that_does_not_tell_leaves_the_card_to_decide(fact: Any) -> None:
+    fabric = changed(eight_rail_bad(), "server-002", "pcie", "0000:b2:01.0", max_width=fact)
+    assert only(check_pcie, fabric, "pcie-width-low").subject == "server-002/mlx5_5"
+
+
+def test_a_port_of_unknown_rate_needs_nothing() -> None:
+    fabric = changed(eight_rail_bad(), "server-002", "port", "mlx5_5", rate_gbps=Unknown(unknown="x"))
+    assert ids(check_pcie, fabric) == [("pcie-width-low", "info", "server-002/mlx5_5")]
+
+
+def test_virtual_functions_and_hcas_without_a_function_are_passed_over() -> None:
+    assert ids(check_pcie, with_virtual_functions(eight_rail_servers())) == []
+    assert ids(check_pcie, changed(eight_rail_bad(), "server-002", "hca", "mlx5_5", pci="0000:ff:00.0")) == []
+
+
+def test_a_gone_device_is_told_once_and_not_as_trained_down() -> None:
+    fabric = changed(spark_x2(), "spark-b", "pcie", "0002:01:00.1", gone=True)
+    assert [one[0] for one in ids(check_pcie, fabric)] == ["pcie-device-gone", "pcie-width-low"]
+
+
+def test_totals_of_several_functions_are_one_finding() -> None:
+    fabric = changed(eight_rail_servers(), "server-001", "pcie", "*", aer={"nonfatal": 2})
+    found = only(check_pcie, fabric, "pcie-aer-nonfatal")
+    assert len(found.evidence) == 16 and texts(found)[0].endswith("2 nonfatal errors since boot")

@@ -106,3 +106,51 @@ def test_without_the_variable_pcp_is_nobodys_fault_here() -> None:
     assert check_qos_classes(with_class("106", servers(trust=HIDDEN))) == ()
     assert check_qos_classes(with_class("160", servers(dscp_priority=HIDDEN))) == ()
     assert check_qos_classes(with_class("160", servers(dscp_priority=(-1,) * 64))) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "dscp"), [("0", 0), ("3", 0), ("4", 1), ("104", 26), ("106", 26), ("255", 63), ("0x68", 26), ("0150", 26)]
+)
+def test_the_class_is_the_dscp_and_two_bits(value: str, dscp: int) -> None:
+    found = check_qos_classes(with_class(value, servers(pfc=on(7), ecn_np=on(7), ecn_rp=on(7))))
+    told = [one.evidence[0].text for one in found]
+    assert told == ([] if dscp >> 3 == 7 else [told[0]])
+    assert not told or f": DSCP {dscp} goes to priority {dscp >> 3}, PFC on priority 7" in told[0]
+
+
+def test_a_class_counts_on_ports_that_have_a_lossless_priority_alone() -> None:
+    fabric = changed(with_class("160", servers()), "server-001", "qos", "enp212s0np0", pfc=NONE)
+    (found,) = check_qos_classes(fabric)
+    assert "mlx5_6" not in found.subject and not any("enp212s0np0" in piece.text for piece in found.evidence)
+
+
+def test_a_class_of_one_node_says_nothing_of_the_others() -> None:
+    (found,) = check_qos_classes(with_class("160", servers()))
+    assert {piece.file for piece in found.evidence} == {"server-001"}
+    assert not any("server-002" in line for line in found.fix)
+
+
+def test_a_short_map_has_no_entry_for_a_high_dscp() -> None:
+    assert check_qos_classes(with_class("255", servers(dscp_priority=tuple(k >> 3 for k in range(32))))) == ()
+
+
+def test_ecn_of_a_short_table_is_not_judged_beyond_its_end() -> None:
+    assert check_qos_classes(servers(ecn_np=(False,) * 3, ecn_rp=(False,) * 3)) == ()
+    found = check_qos_classes(servers(ecn_np=(False,) * 4, ecn_rp=(False,) * 4))
+    assert [one.id for one in found] == ["ecn-off-on-lossless-priority"]
+
+
+@pytest.mark.parametrize("pause", [{"pause_rx": True, "pause_tx": False}, {"pause_rx": False, "pause_tx": True}])
+def test_pause_in_either_direction_is_pause(pause: dict[str, bool]) -> None:
+    fabric = changed(eight_rail_servers(), "server-002", "qos", "enp212s0np0", pfc=NONE, **pause)
+    assert [one.id for one in check_qos_classes(fabric)] == ["global-pause-only"]
+
+
+def test_pause_of_a_port_whose_pfc_was_not_read_is_not_judged() -> None:
+    hidden = {"pfc": HIDDEN, "pause_rx": True, "pause_tx": True}
+    assert check_qos_classes(changed(eight_rail_servers(), "server-002", "qos", "enp212s0np0", **hidden)) == ()
+
+
+def test_every_fix_says_that_it_does_not_stay() -> None:
+    for fabric in (servers(ecn_rp=NONE), servers(pfc=on(3, 4)), with_class("160", servers())):
+        assert all("reboot" in one.fix[-1] for one in check_qos_classes(fabric))
