@@ -198,3 +198,27 @@ def test_unread_files_shadow_nothing() -> None:
 def test_any_environment_is_judged_without_failing(environment: dict[str, str]) -> None:
     for found in check_environment(spark(**environment)):
         assert found.id in load_catalogue() and found.evidence and found.fix
+
+
+@pytest.mark.parametrize(("name", "border"), [("NCCL_IB_TIMEOUT", 14), ("NCCL_IB_RETRY_CNT", 3)])
+def test_retries_at_their_borders(name: str, border: int) -> None:
+    def told(value: object) -> bool:
+        return "ib-timeout-or-retry-too-low" in [one[0] for one in ids(check_environment, spark(**{name: str(value)}))]
+
+    assert told(border - 1) and told(0) and told("0x1")
+    assert not told(border) and not told(-1) and not told("")
+
+
+def test_active_hcas_are_named_up_to_sixteen() -> None:
+    found = only(check_environment, server(NCCL_IB_DISABLE="1"), "ib-disabled-by-env")
+    assert texts(found)[1] == f"active HCAs: {', '.join(f'mlx5_{k}' for k in range(8))}"
+
+
+@pytest.mark.parametrize("value", ['"', "'", '"x', "x'", "\"x'", ""])
+def test_half_a_quotation_is_none(value: str) -> None:
+    assert "env-file-quotes-kept" not in [one[0] for one in ids(check_environment, spark(NCCL_DEBUG=value))]
+
+
+def test_quotes_around_nothing_are_quotes() -> None:
+    found = only(check_environment, spark(NCCL_IB_HCA='""'), "env-file-quotes-kept")
+    assert "write NCCL_IB_HCA= without quotes (environment)" in found.fix[0]

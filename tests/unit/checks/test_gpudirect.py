@@ -120,3 +120,39 @@ def test_a_gpu_without_a_near_hca_among_others_that_have_one() -> None:
 def test_where_no_gpu_has_a_near_hca_it_is_how_the_node_is_built() -> None:
     assert ids(check_gpudirect, far(*range(8))) == []
     assert ids(check_gpudirect, changed(far(5), "*", "node", gpu_paths=())) == []
+
+
+def test_many_gpus_are_told_in_part() -> None:
+    fabric = eight_rail_servers(1)
+    assert not isinstance(fabric.nodes[0].gpus, Unknown)
+    many = tuple(fabric.nodes[0].gpus[0].model_copy(update={"index": k, "dma_buf": False}) for k in range(40))
+    fabric = changed(changed(fabric, "*", "node", gpus=many), "*", "host", modules=())
+    found = only(check_gpudirect, fabric, "gpudirect-path-missing")
+    assert len(found.evidence) == 17 and texts(found)[-1] == "modules: no nvidia_peermem"
+
+
+def test_a_gpu_whose_function_was_not_read_shares_no_switch() -> None:
+    fabric = changed(with_acs("0000:b2:01.0"), "*", "gpu", "*", pci=Unknown(unknown="x"))
+    assert ids(check_gpudirect, fabric) == []
+    assert ids(check_gpudirect, changed(with_acs("0000:b2:01.0"), "*", "hca", "*", pci=Unknown(unknown="x"))) == []
+
+
+NEAR = dict.fromkeys(("PIX", "PXB", "P2C", "C2C"), True) | dict.fromkeys(("PHB", "NODE", "SYS"), False)
+
+
+@pytest.mark.parametrize(("path", "near"), NEAR.items())
+def test_how_near_is_near_enough(path: str, near: bool) -> None:
+    fabric = far(5)
+    paths = tuple(
+        one.model_copy(update={"path": path}) if (one.gpu, one.hca) == (5, "mlx5_5") else one
+        for one in fabric.nodes[0].gpu_paths
+    )
+    assert ids(check_gpudirect, changed(fabric, "server-001", "node", gpu_paths=paths)) == (
+        [] if near else [("gpu-far-from-hcas", "warning", "server-001")]
+    )
+
+
+def test_a_gpu_of_which_no_path_is_known_is_not_far() -> None:
+    fabric = far(5)
+    paths = tuple(one for one in fabric.nodes[0].gpu_paths if one.gpu != 5)
+    assert ids(check_gpudirect, changed(fabric, "server-001", "node", gpu_paths=paths)) == []

@@ -142,3 +142,51 @@ def test_users_are_information_with_their_names() -> None:
 def test_the_gpu_of_a_laptop_is_nobodys_business() -> None:
     fabric = changed(laptop(), "*", "node", gpus=(spark_gpu(0).model_copy(update={"sm_clock_cap_mhz": 300}),))
     assert ids(check_gpus, fabric) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({}, True),
+        ({"utilization_percent": 90}, True),
+        ({"utilization_percent": 89}, False),
+        ({"sm_clock_mhz": 1399}, True),
+        ({"sm_clock_mhz": 1400}, False),
+        ({"power_w": 39.9}, True),
+        ({"power_w": 40.0}, False),
+        ({"sm_clock_cap_mhz": 1400}, True),
+        ({"sm_clock_cap_mhz": 1399}, False),
+        ({"sm_clock_cap_mhz": UNREAD}, True),
+        ({"throttle_reasons": ("hw_power_brake_slowdown",)}, False),
+        ({"throttle_reasons": ("gpu_idle",)}, True),
+    ],
+)
+def test_a_clamp_at_its_borders(facts: dict[str, Any], told: bool) -> None:
+    assert ("gpu-power-clamp" in [one[0] for one in ids(check_gpus, spark(**{**CLAMPED, **facts}))]) is told
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({}, True),
+        ({"power_w": 25.0}, True),
+        ({"power_w": 25.1}, False),
+        ({"sm_clock_mhz": 1400}, True),
+        ({"sm_clock_mhz": 1399}, False),
+    ],
+)
+def test_a_spinning_gpu_at_its_borders(facts: dict[str, Any], told: bool) -> None:
+    fabric = changed(spark(**{**SPINNING, **facts}), "spark-a", "node", watched_s=10.0)
+    assert ("gpu-spinning" in [one[0] for one in ids(check_gpus, fabric)]) is told
+
+
+def test_ports_that_were_not_watched_or_that_sent_are_not_silent() -> None:
+    quiet = changed(spark(**SPINNING), "spark-a", "node", watched_s=10.0)
+    assert "gpu-spinning" not in [one[0] for one in ids(check_gpus, changed(quiet, "spark-a", "node", watched_s=0.0))]
+    assert "gpu-spinning" not in [one[0] for one in ids(check_gpus, changed(quiet, "spark-a", "node", counters=UNREAD))]
+    other = (Counters(subject="enp1s0f0np0", source="ethtool", values={}, deltas={}, names=3),)
+    assert "gpu-spinning" not in [one[0] for one in ids(check_gpus, changed(quiet, "spark-a", "node", counters=other))]
+    hardware = Counters(subject="rocep1s0f0/1", source="hw", deltas={"port_xmit_data": 5}, names=3)
+    port = Counters(subject="rocep1s0f0/1", source="port", names=3)
+    mixed = changed(quiet, "spark-a", "node", counters=(hardware, port))
+    assert "gpu-spinning" in [one[0] for one in ids(check_gpus, mixed)], "only the port's own counter tells of data"

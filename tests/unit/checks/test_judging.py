@@ -70,3 +70,25 @@ def test_one_machine_without_hcas_loads_few_checks() -> None:
     loaded = done.stdout.split()
     assert "fabricdoc.checks.environment" in loaded
     assert not {"fabricdoc.checks.between", "fabricdoc.checks.links", "fabricdoc.checks.counters"} & set(loaded)
+
+
+def test_checks_between_nodes_are_asked_only_where_there_are_several() -> None:
+    names = {check.__name__ for check in between_checks()}
+    assert not names & {check.__name__ for check in checks_for(alone(ALL["servers"]())[0])}
+    assert names <= {check.__name__ for check in checks_for(ALL["servers"]())}
+
+
+def test_counters_are_asked_only_where_some_were_read() -> None:
+    fabric = ALL["servers"]()
+    bare = fabric.model_copy(update={"nodes": tuple(n.model_copy(update={"counters": ()}) for n in fabric.nodes)})
+    asked = [{check.__name__ for check in checks_for(one)} for one in (fabric, bare)]
+    assert asked[0] - asked[1] == {"check_counters"}
+
+
+def test_findings_come_in_one_order_whatever_the_order_of_the_nodes() -> None:
+    fabric = ALL["servers-bad-rail"]()
+    turned = fabric.model_copy(update={"nodes": fabric.nodes[::-1]})
+    order = [(one.severity, one.id, one.subject) for one in check_fabric(fabric)]
+    assert order == [(one.severity, one.id, one.subject) for one in check_fabric(turned)]
+    ranks = [judging.ORDER.index(severity) for severity, _id, _subject in order]
+    assert ranks == sorted(ranks)

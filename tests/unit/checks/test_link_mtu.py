@@ -78,3 +78,27 @@ def test_lines_are_grouped_by_node_and_bounded() -> None:
     many = raise_lines([(f"n{k:03d}", "p0") for k in range(500)], 9000)
     assert len(many) == 17
     assert many[-1].startswith("the same on n008, n009") and many[-1].endswith("and 484 more")
+
+
+def test_one_end_of_unknown_and_one_of_known_mtu_is_no_difference() -> None:
+    fabric = at_b(mtu=HIDDEN)
+    for hca in ("rocep1s0f0", "roceP2p1s0f0"):
+        fabric = changed(fabric, "spark-b", "port", hca, active_mtu=HIDDEN)
+    assert judged(fabric) == []
+
+
+def test_twins_that_differ_alike_at_both_ends_are_even() -> None:
+    fabric = changed(spark_one_cable(), "*", "netdev", "enp1s0f0np0", mtu=1500)
+    assert judged(fabric) == []
+    assert len(judged(changed(spark_one_cable(), "spark-a", "netdev", "enp1s0f0np0", mtu=1500))) == 1
+
+
+def test_an_active_mtu_of_a_port_that_is_not_active_is_not_shown() -> None:
+    fabric = changed(at_b(mtu=1500), "spark-b", "port", "rocep1s0f0", state="DOWN")
+    (found,) = judged(fabric)
+    assert "enp1s0f0np0 mtu 1500" in {piece.text for piece in found.evidence}
+
+
+def test_the_mtu_that_stays_is_the_largest() -> None:
+    (found,) = judged(at_b(mtu=4200))
+    assert "netplan: mtu: 9000" in found.fix[-1]

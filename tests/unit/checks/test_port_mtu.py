@@ -91,3 +91,10 @@ def test_a_member_of_a_bond_follows_the_bond() -> None:
     bonded = changed(fabric, "spark-a", "netdev", "enp1s0f0np0", master="bond0")
     assert [id for id, *_rest in ids(check_port_mtu, fabric)] == ["active-mtu-low"]
     assert ids(check_port_mtu, bonded) == []
+
+
+def test_the_rdma_mtu_is_the_kernels_at_every_size() -> None:
+    """include/rdma/ib_addr.h: iboe_get_mtu takes the headers off and the largest that still fits."""
+    for mtu in range(0, 9001):
+        fits = [one for one in (256, 512, 1024, 2048, 4096) if one + 96 <= mtu]
+        assert expected_active_mtu(mtu) == max(fits, default=0)

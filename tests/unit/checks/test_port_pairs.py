@@ -64,3 +64,26 @@ def test_one_node_alone_and_what_is_unknown_are_silent() -> None:
 def test_boards_of_other_kinds_are_not_held_against_each_other() -> None:
     fabric = changed(eight_rail_bad(), "server-002", "hca", "mlx5_5", board_id="MT_0000000224")
     assert check_port_pairs(fabric) == ()
+
+
+def test_a_faster_pcie_link_among_slower_ones_is_told_too() -> None:
+    """The others are narrow then: which of the two is right only their slots and BIOS tell."""
+    fabric = changed(eight_rail_servers(3), "*", "pcie", NIC, current_width=8)
+    (found,) = check_port_pairs(changed(fabric, "server-001", "pcie", NIC, current_width=16))
+    assert (found.id, found.subject) == ("pcie-differs-between-nodes", "server-001/mlx5_5")
+
+
+def test_two_nodes_with_other_speeds_have_no_usual_one() -> None:
+    fabric = spark_one_cable()
+    for netdev in ("enp1s0f0np0", "enP2p1s0f0np0"):
+        fabric = changed(fabric, "spark-b", "netdev", netdev, speed_mbps=100_000)
+    (found,) = check_port_pairs(fabric)
+    assert found.id == "link-slower-than-siblings"
+    assert {piece.file for piece in found.evidence} == {"spark-a", "spark-b"}
+    assert found.fix == ("compare the cables and the switch ports of these links; the slower one sets the pace",)
+
+
+@pytest.mark.parametrize("fact", ["current_speed_gts", "current_width"])
+def test_half_a_link_has_no_vote(fact: str) -> None:
+    fabric = changed(eight_rail_bad(), "server-002", "pcie", NIC, **{fact: HIDDEN})
+    assert check_port_pairs(fabric) == ()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import ipaddress
 
-from fabricdoc.checks.ports import fabric_netdevs, hcas_of, is_link_local, netdevs_of, networks, roce_ports
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.checks.ports import fabric_netdevs, hcas_of, is_link_local, netdevs_of, networks, parsed, roce_ports
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Netdev
 from tests.fabrics import hca, netdev, node
@@ -109,3 +113,20 @@ def test_networks_are_ipv4_and_wider_than_one_address() -> None:
 def test_an_address_that_is_none_is_an_error_of_the_document() -> None:
     broken = kind("p0", None, addresses=(Address(ip="10.77.0", prefix=24, family="ipv4"),))
     assert list(networks(broken)) == []
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 31))
+def test_networks_by_arithmetic_are_those_of_the_library(number: int, prefix: int) -> None:
+    address = ipaddress.IPv4Address(number)
+    found = kind("p0", None, addresses=(Address(ip=str(address), prefix=prefix, family="ipv4"),))
+    wanted = ipaddress.ip_network(f"{address}/{prefix}", strict=False)
+    is_loopback = address.is_loopback and prefix >= 8
+    assert [network for network, _address in networks(found)] == ([] if is_loopback else [str(wanted)])
+    assert parsed(str(wanted)) == wanted
+    assert is_link_local(str(wanted)) == wanted.is_link_local
+
+
+@pytest.mark.parametrize("ip", ["", "10.0.0", "10.0.0.256", "fe80::1", "10.0.0.1/24", "x"])
+def test_what_is_no_ipv4_address_has_no_network(ip: str) -> None:
+    assert networks(kind("p0", None, addresses=(Address(ip=ip, prefix=24, family="ipv4"),))) == ()
+    assert networks(kind("p0", None, addresses=(Address(ip="10.0.0.1", prefix=-1, family="ipv4"),))) == ()

@@ -110,3 +110,36 @@ def test_hostile_names_stay_inside_their_quotes() -> None:
     lines = [line for one in check_qos_pairs(fabric) for line in one.fix]
     assert "sudo mlnx_qos -i 'p;reboot' --pfc 0,0,0,1,0,0,0,0" in lines
     assert "echo 1 | sudo tee '/sys/class/net/p;reboot/ecn/roce_np/enable/3'" in lines
+
+
+def test_a_long_map_is_told_in_part_and_set_in_part() -> None:
+    reversed_map = tuple(7 - (dscp >> 3) for dscp in range(64))
+    (found,) = check_qos_pairs(server(dscp_priority=reversed_map))
+    assert found.id == "qos-dscp-map-differs"
+    assert found.evidence[1].text.endswith("7 to 7 ...")
+    lines = [line for line in found.fix if "--dscp2prio" in line]
+    assert len(lines) == 8 and any("and 56 more entries as on server-001" in line for line in found.fix)
+
+
+def test_a_port_with_more_ecn_than_its_like_gets_it_switched_off() -> None:
+    more = tuple(number in (3, 5) for number in range(8))
+    (found,) = check_qos_pairs(server(ecn_np=more, ecn_rp=more))
+    assert found.fix[1:3] == (
+        f"echo 0 | sudo tee /sys/class/net/{ONE}/ecn/roce_np/enable/5",
+        f"echo 0 | sudo tee /sys/class/net/{ONE}/ecn/roce_rp/enable/5",
+    )
+
+
+def test_where_most_trust_pcp_nobody_is_told_to_follow_them() -> None:
+    fabric = with_qos(eight_rail_servers(3), trust="pcp")
+    (found,) = check_qos_pairs(changed(fabric, "server-002", "qos", ONE, trust="dscp"))
+    assert found.subject == "server-002/mlx5_6"
+    assert not any("--trust pcp" in line for line in found.fix)
+    assert found.fix[1].startswith("give these ports one QoS setting: trust dscp")
+
+
+def test_each_setting_that_differs_is_told() -> None:
+    found = check_qos_pairs(server(trust="pcp", pfc=NONE, ecn_np=NONE, dscp_priority=(0,) * 64))
+    assert {one.id for one in found} == {
+        "qos-trust-differs", "qos-pfc-differs", "qos-dscp-map-differs", "qos-ecn-differs"
+    }  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.checks.rings import check_rings, rings_of
 from fabricdoc.model.documents import Unknown
@@ -104,3 +107,44 @@ def test_two_rings_of_one_fabric_are_both_found() -> None:
     assert not isinstance(first.links, Unknown)
     both = Fabric(nodes=(*first.nodes, *renamed), links=(*first.links, *links))
     assert len(rings_of(both)) == 2
+
+
+def test_a_ring_that_meets_a_switch_is_none() -> None:
+    fabric = plain(3)
+    more = node("n9", netdevs=[netdev("left")])
+    joined = link(("n0", "right", None), ("n9", "left", None))
+    assert not isinstance(fabric.links, Unknown)
+    assert rings_of(Fabric(nodes=(*fabric.nodes, more), links=(*fabric.links, joined))) == []
+
+
+def test_a_ring_beside_a_pair_is_still_one() -> None:
+    fabric = plain(3)
+    pair = [node(name, netdevs=[netdev("left")]) for name in ("x", "y")]
+    assert not isinstance(fabric.links, Unknown)
+    both = Fabric(nodes=(*pair, *fabric.nodes), links=(link(("x", "left", None), ("y", "left", None)), *fabric.links))
+    assert [len(ring.nodes) for ring in rings_of(both)] == [3]
+
+
+@pytest.mark.parametrize("missing", ["spark-a", "spark-b", "spark-c"])
+def test_one_node_that_does_not_route_is_enough_to_be_told(missing: str) -> None:
+    fabric = changed(routed(spark_ring()), missing, "host", environment={})
+    assert [one.id for one in check_rings(fabric)] == ["ring-without-subnet-routing"]
+
+
+def test_a_large_ring_is_told_in_part() -> None:
+    (found,) = check_rings(plain(20))
+    assert len(found.evidence) == 8
+    assert len(found.subject.split(", ")) == 8
+
+
+@given(st.integers(3, 12), st.randoms(use_true_random=False))
+def test_a_ring_is_found_whatever_the_order_of_nodes_and_links(count: int, dice: random.Random) -> None:
+    fabric = plain(count)
+    assert not isinstance(fabric.links, Unknown)
+    mixed = Fabric(
+        nodes=tuple(dice.sample(fabric.nodes, count)), links=tuple(dice.sample(fabric.links, len(fabric.links)))
+    )
+    (ring,) = rings_of(mixed)
+    assert {one.name for one in ring.nodes} == {one.name for one in fabric.nodes}
+    for near, (one, cable) in enumerate(zip(ring.nodes, ring.cables, strict=True)):
+        assert [end.node.name for end in cable.ends] == [one.name, ring.nodes[(near + 1) % count].name]

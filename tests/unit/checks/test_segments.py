@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.checks.segments import Segment, attached, cage_names, segments_of
 from fabricdoc.model.documents import Unknown
@@ -71,3 +73,23 @@ def test_every_port_is_found_with_its_hca() -> None:
     assert one.hca is not None and one.hca.name == "rocep1s0f0"
     assert one.name() == "spark-a/enp1s0f0np0"
     assert found["spark-a", "docker0"].hca is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=20))
+def test_ports_that_are_joined_by_any_way_are_one_segment(pairs: list[tuple[int, int]]) -> None:
+    nodes = tuple(node(f"n{k}", netdevs=[netdev("p0")]) for k in range(10))
+    links = tuple(link((f"n{a}", "p0", None), (f"n{b}", "p0", None)) for a, b in pairs if a != b)
+    groups: list[set[int]] = [{k} for k in range(10)]
+    for a, b in pairs:
+        joined = [group for group in groups if a in group or b in group]
+        groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+    wanted = sorted(sorted(f"n{k}" for k in group) for group in groups if len(group) > 1)
+    found = segments_of(Fabric(nodes=nodes, links=links))
+    assert sorted([end.node.name for end in segment.ends] for segment in found) == wanted
+    assert all(segment.is_cable is (len(segment.ends) == 2) for segment in found)
+
+
+def test_a_cable_between_two_cages_of_one_node_is_no_cable_between_nodes() -> None:
+    alpha = node("alpha", netdevs=[netdev("p0"), netdev("p1")])
+    (found,) = segments_of(Fabric(nodes=(alpha,), links=(link(("alpha", "p0", None), ("alpha", "p1", None)),)))
+    assert len(found.ends) == 2 and not found.is_cable

@@ -13,6 +13,7 @@ from fabricdoc.checks.selection import check_selection, taken_hcas
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics.altering import changed
+from tests.fabrics.healthy import with_virtual_functions
 from tests.fabrics.others import container_node, laptop
 from tests.fabrics.recorded import RECORDED
 from tests.fabrics.servers import eight_rail_servers
@@ -189,3 +190,12 @@ def test_names_to_fuse(value: str, told: bool) -> None:
 def test_any_value_is_judged_without_failing(value: str) -> None:
     for found in check_selection(spark(value)):
         assert found.id in load_catalogue() and found.evidence and found.fix
+
+
+def test_a_vf_that_a_prefix_takes_beside_its_name_is_more_than_named() -> None:
+    fabric = changed(with_virtual_functions(ONE_CABLE), "spark-a", "port", "rocep1s0f0v1", state="ACTIVE")
+    found = only(check_selection, spark("rocep1s0f0,roceP2p1s0f0", fabric), "ib-hca-prefix-match")
+    assert "rocep1s0f0 also fits rocep1s0f0v1" in texts(found)
+    assert "ib-hca-prefix-match" not in [one[0] for one in ids(check_selection, spark(TWINS, fabric))]
+    idle = with_virtual_functions(ONE_CABLE)
+    assert "ib-hca-prefix-match" not in [one[0] for one in ids(check_selection, spark("rocep1s0f0,roceP2p1s0f0", idle))]

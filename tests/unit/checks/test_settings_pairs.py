@@ -61,3 +61,16 @@ def test_a_file_counts_like_the_environment() -> None:
 def test_a_hostile_value_stays_inside_its_quotes() -> None:
     (found,) = check_settings_pairs(env({"NCCL_PROTO": "a;b"}, {"NCCL_PROTO": "LL"}, {"NCCL_PROTO": "a;b"}))
     assert found.fix[1] == "export 'NCCL_PROTO=a;b'"
+
+
+def test_the_environment_wins_over_a_file_when_values_are_compared() -> None:
+    conf = (ConfFile(path="/etc/nccl.conf", values={"NCCL_PROTO": "LL"}),)
+    fabric = of_host("nccl_conf", conf, conf, environment={"NCCL_PROTO": "Simple"})
+    assert check_settings_pairs(fabric) == ()
+
+
+def test_each_variable_that_differs_is_a_finding_in_the_order_of_names() -> None:
+    found = check_settings_pairs(
+        env({"NCCL_PROTO": "LL", "NCCL_ALGO": "Ring"}, {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Tree"})
+    )
+    assert [one.evidence[0].text.partition(":")[0] for one in found] == ["NCCL_ALGO", "NCCL_PROTO"]

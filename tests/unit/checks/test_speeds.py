@@ -119,3 +119,15 @@ def test_half_duplex(duplex: str, told: bool) -> None:
     fabric = changed(spark_one_cable(), "spark-a", "netdev", "enp1s0f0np0", duplex=duplex)
     wanted = [("half-duplex", "error", "spark-a/enp1s0f0np0")] if told else []
     assert ids(check_speeds, fabric) == wanted
+
+
+@pytest.mark.parametrize(("speed", "told"), [(9_999, False), (10_000, True)])
+def test_slow_interfaces_have_no_rate_of_their_own_to_compare(speed: int, told: bool) -> None:
+    fabric = changed(eight_rail_servers(1), "*", "netdev", "enp180s0np0", speed_mbps=speed)
+    assert ("rate-speed-mismatch" in [one[0] for one in ids(check_speeds, fabric)]) is told
+
+
+@pytest.mark.parametrize(("rate", "told"), [(600.0, False), (601.0, True), (267.0, False), (266.0, True), (0.0, False)])
+def test_the_rate_may_be_half_as_much_more_or_less(rate: float, told: bool) -> None:
+    fabric = changed(eight_rail_servers(1), "*", "port", "mlx5_5", rate_gbps=rate)
+    assert ("rate-speed-mismatch" in [one[0] for one in ids(check_speeds, fabric)]) is told
