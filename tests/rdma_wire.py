@@ -8,11 +8,16 @@ when the acknowledgement is lost, or nothing at all where `hangs`. Verbs fail wh
 from __future__ import annotations
 
 import itertools
+import os
+import queue
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from fabricdoc.errors import NodeError
+from fabricdoc.probes.rdma_ping import Ping, obey
 from fabricdoc.probes.rdma_ping_end import (
     LARGEST,
     RECEIVED,
@@ -44,6 +49,7 @@ class Wires:
         self.gids: dict[str, str] = {}
         self.ends: dict[int, FakeEnd] = {}
         self.left = 0
+        self.passed = 0
         self.active_mtu = 4096
         self.numbers = itertools.count(0x100)
 
@@ -106,6 +112,7 @@ class FakeEnd:
     def _pass(self, work: int, size: int) -> None:
         self.fail_if("post")
         assert self.peer is not None
+        self.wires.passed += 1
         target = self.wires.ends[self.peer.qpn]
         data = self.memory._pages[:size]
         if self.broken:
@@ -136,5 +143,84 @@ class FakeEnd:
         return [self.done.popleft() for _ in range(len(self.done))]
 
     def close(self) -> None:
+        self.broken = True
         self.wires.left -= 1
         self.memory.close()
+
+
+class Probes:
+    """The probes of some nodes with the interface of `transport.Channels`, each in a thread of its own.
+
+    `greetings` replaces what a node says first, `edit(node, message)` what it says later (None: it keeps silent), and
+    `dies` names nodes that end at the message of that kind.
+    """
+
+    def __init__(self, wires: Wires, names: Sequence[str]) -> None:
+        self.wires, self.names = wires, tuple(names)
+        self.greetings: dict[str, dict[str, Any]] = {}
+        self.edit: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda node, message: message
+        self.dies: dict[str, str] = {}
+        self.heard: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self.stdin = os.pipe()
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self._to: dict[str, queue.Queue[dict[str, Any]]] = {name: queue.Queue() for name in self.names}
+        self._threads = [threading.Thread(target=self._serve, args=(name,), daemon=True) for name in self.names]
+
+    def __enter__(self) -> Probes:
+        for name in self.names:
+            able = {"event": "able", "provider": "made up", "reasons": {}}
+            self.heard.put((name, self.greetings.get(name, able)))
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_why: object) -> None:
+        self.broadcast({"do": "end"})
+        for thread in self._threads:
+            thread.join(10)
+        for descriptor in self.stdin:
+            os.close(descriptor)
+
+    def send(self, name: str, message: dict[str, Any]) -> None:
+        self.asked.append((name, message))
+        self._to[name].put(message)
+
+    def broadcast(self, message: dict[str, Any]) -> None:
+        for name in self.names:
+            self._to[name].put(message)
+
+    def receive(self, timeout_s: float) -> tuple[str, dict[str, Any]] | None:
+        try:
+            return self.heard.get(timeout=max(timeout_s, 0.001))
+        except queue.Empty:
+            return None
+
+    def _serve(self, name: str) -> None:
+        ping = Ping(self.wires.library(name))
+        answers = _Answers(self, name)
+        while (message := self._to[name].get())["do"] != "end":
+            if self.dies.get(name) == message["do"]:
+                self.heard.put((name, {"event": "closed", "message": f"{name}: its probe ended"}))
+                break
+            obey(answers, ping, message)  # type: ignore[arg-type]
+        ping.close()
+
+
+class _Answers:
+    """The wire's end that a probe writes to."""
+
+    def __init__(self, probes: Probes, name: str) -> None:
+        self._probes, self._name = probes, name
+
+    def write(self, message: dict[str, Any]) -> None:
+        edited = self._probes.edit(self._name, message)
+        if edited is not None:
+            self._probes.heard.put((self._name, edited))
+
+    def fileno(self) -> int:
+        return self._probes.stdin[0]
+
+
+def cant_open(*_words: Any, **_named: Any) -> Any:
+    """In place of `open_channels`: no node could be started."""
+    raise NodeError("beta: no answer from ssh in 5 s", fix="look at beta", id="node-unreachable")

@@ -16,6 +16,7 @@ from fabricdoc.fabric.heard import Heard
 from fabricdoc.fabric.link_findings import beacon_findings, refused_ports
 from fabricdoc.fabric.listing import no_candidates, unmatched
 from fabricdoc.fabric.lldp import with_lldp
+from fabricdoc.fabric.rdma_ping import proven_by_rdma
 from fabricdoc.fabric.selecting import with_selectors
 from fabricdoc.fabric.sparing import lldp_first
 from fabricdoc.fabric.traits import with_traits
@@ -27,7 +28,7 @@ Progress = Callable[[str], None]
 Step = Callable[[Sequence[NodeSpec], Fabric, Progress], Fabric]
 BEFORE: tuple[Step, ...] = (with_lldp,)
 """Evidence that may make links where beacons could not: asked of any two nodes, before STEPS."""
-STEPS: tuple[Step, ...] = (with_traits, with_selectors)
+STEPS: tuple[Step, ...] = (proven_by_rdma, with_traits, with_selectors)
 """What follows links: each is asked only when there are some. The two last follow from all that is proven."""
 AFTER: tuple[Step, ...] = ()
 """Evidence that proves no link, and needs none: asked of any two nodes, after STEPS."""

@@ -53,7 +53,7 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     names = [node.name for node in fabric.nodes]
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
-    groups = joined_ports([link for link in fabric.links if link.kind in ("cable", "segment")])
+    groups = joined_ports([link for link in fabric.links if _carries(link)])
     networks = {(node.name, netdev.name): net for node in fabric.nodes for netdev, net, _ip in _addresses(node)}
     places = {key: place for node in fabric.nodes for key, place in device_places(node).items()}
 
@@ -62,6 +62,11 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
 
     rails = [rail for group in groups for rail in _rails(sorted(group, key=place_of), names, networks)]
     return tuple(sorted(rails, key=lambda rail: place_of(rail.ports[0])))
+
+
+def _carries(link: Link) -> bool:
+    """Whether a link can carry a rail: both ways, between nodes, and not where RDMA was tried and failed."""
+    return link.kind in ("cable", "segment") and link.rdma is not False
 
 
 def device_places(node: Node) -> dict[PortKey, int]:

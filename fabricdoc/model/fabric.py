@@ -143,7 +143,8 @@ class Link(Frozen):
 
     `proof` is the strongest, `more_proofs` the others. `traits` say how it lies: `straight` or `crossed` (the two ends
     are the same, or another, cage or port name of their nodes), `ring` (its nodes form a ring), `twins` (it loops
-    inside a chip between two HCAs of one cage).
+    inside a chip between two HCAs of one cage). `rdma` says whether RDMA messages pass both ways over it, or why that
+    is not known; a link where they do not joins nothing for NCCL.
     """
 
     a: Endpoint
@@ -152,6 +153,7 @@ class Link(Frozen):
     proof: LinkProof
     more_proofs: tuple[LinkProof, ...] = ()
     traits: tuple[Literal["straight", "crossed", "ring", "twins"], ...] = ()
+    rdma: Fact[bool] = NOT_READ
 
 
 class Fabric(Document):

@@ -126,3 +126,13 @@ def test_rails_are_in_the_order_in_which_nccl_numbers_the_first_nodes_hcas() -> 
     assert [rail.ports[0].netdev for rail in rails_of(bare)] == ["enP2p1s0f0np0", "enp1s0f0np0"]
     unknown = changed(spark_pair("one"), "spark-a", "hca", pci=Unknown(unknown="not read"))
     assert ports(unknown)[0][0] == "roceP2p1s0f0"  # then in the order in which they are listed
+
+
+def test_a_link_over_which_rdma_failed_carries_no_rail() -> None:
+    """It keeps what proved it, but NCCL could not use it; one of which it is not known still counts."""
+    fabric = crossed_pair()
+    assert not isinstance(fabric.links, Unknown)
+    broken, other = fabric.links
+    links = (broken.model_copy(update={"rdma": False}), other.model_copy(update={"rdma": Unknown(unknown="no verbs")}))
+    rails = rails_of(fabric.model_copy(update={"links": links}))
+    assert [[port.netdev for port in rail.ports] for rail in rails] == [["p1", "p0"]]

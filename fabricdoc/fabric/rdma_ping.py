@@ -1,0 +1,130 @@
+"""The strongest evidence for a link: RDMA messages over the GIDs that NCCL takes, both ways. A step of the cables job.
+
+A link that passes gets the proof `rdma-ping` in front of the others; one that fails keeps what proved it, is marked as
+not fit for RDMA, and gets a finding. Planning, talking and judging are modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
+from fabricdoc.fabric.rdma_pairs import Pair, PortKey, pairs_of, rounds_of
+from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
+from fabricdoc.model.documents import Unknown, utc_now
+from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof
+from fabricdoc.model.findings import Evidence, Finding
+from fabricdoc.transport import NodeSpec, open_channels, probe_zip
+
+Key = frozenset[PortKey]
+INSTALL = (
+    "on each of them: sudo apt-get install libibverbs1 ibverbs-providers   (Debian, Ubuntu)",
+    "or: sudo dnf install libibverbs   (Fedora, RHEL)",
+)
+
+
+def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
+    """The fabric with every link between ACTIVE RoCE ports pinged by RDMA; as it is where there is no such link."""
+    pairs = pairs_of(fabric)
+    if not pairs:
+        return fabric
+    names = {end.node for pair in pairs for end in (pair.a, pair.b)}
+    progress(f"RDMA ping over {len(pairs)} {'link' if len(pairs) == 1 else 'links'}")
+    try:
+        with open_channels([spec for spec in specs if spec.name in names], PROBE, payload=probe_zip(PROBE)) as channels:
+            talk = Talk(channels)
+            talk.greet()
+            outcomes = talk.run(rounds_of(_possible(pairs, talk.able)))
+            channels.broadcast({"do": "end"})
+    except NodeError as error:
+        return _told(fabric, {}, (_not_tried(dict.fromkeys(sorted(names), error.message), error.fix),))
+    verdicts = {_key(one.pair): (one, judge(one)) for one in outcomes}
+    findings = [verdict.finding for _one, verdict in verdicts.values() if verdict.finding]
+    untold = _untold(talk.unable, verdicts.values())
+    reasons = {_key(pair): _lacking(pair, talk.unable) for pair in pairs if _key(pair) not in verdicts}
+    found = (*_once(findings), *([_not_tried(untold)] if untold else []))
+    return _told(fabric, verdicts, found, reasons)
+
+
+def _possible(pairs: Iterable[Pair], able: Mapping[str, str]) -> list[Pair]:
+    return [pair for pair in pairs if pair.a.node in able and pair.b.node in able]
+
+
+def _key(pair: Pair) -> Key:
+    return frozenset((pair.a.key, pair.b.key))
+
+
+def _once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Without those that say the same of the same: a node that can't lock memory says so once for each HCA."""
+    return tuple({(one.id, one.subject): one for one in findings}.values())
+
+
+def _lacking(pair: Pair, unable: Mapping[str, str]) -> str:
+    return "; ".join(f"{end.node}: {unable[end.node]}" for end in (pair.a, pair.b) if end.node in unable)
+
+
+def _untold(unable: Mapping[str, str], tried: Iterable[tuple[Outcome, Verdict]]) -> dict[str, str]:
+    """Why it is not known on these nodes: what they lack, or that they fell silent."""
+    reasons = dict(unable)
+    for outcome, verdict in tried:
+        if verdict.works is None and verdict.finding is None:
+            for end, failure in zip((outcome.pair.a, outcome.pair.b), outcome.failures, strict=True):
+                if failure is not None:
+                    reasons.setdefault(end.node, failure.text)
+    return reasons
+
+
+def _not_tried(reasons: Mapping[str, str], fix: str = "") -> Finding:
+    """Nodes on which RDMA could not be tried, all in one finding."""
+    return Finding(
+        id="rdma-not-tried",
+        severity="info",
+        subject=", ".join(reasons),
+        evidence=tuple(Evidence(file=name, text=reason) for name, reason in reasons.items()),
+        cause="The links of these nodes are proven without RDMA: whether NCCL can connect over them is not known.",
+        fix=(fix,) if fix else INSTALL,
+    )
+
+
+def _told(
+    fabric: Fabric,
+    verdicts: Mapping[Key, tuple[Outcome, Verdict]],
+    findings: Sequence[Finding],
+    reasons: Mapping[Key, str] | None = None,
+) -> Fabric:
+    """The fabric with what was learnt of each link, and links for pairs of a switch that had none."""
+    links = () if isinstance(fabric.links, Unknown) else fabric.links
+    at, told, ends = utc_now(), [], {}
+    left = dict(verdicts)
+    for link in links:
+        key = frozenset(((link.a.node, link.a.netdev), (link.b.node, link.b.netdev)))
+        ends.update({(end.node, end.netdev): end for end in (link.a, link.b)})
+        left.pop(key, None)
+        told.append(_link(link, verdicts.get(key), (reasons or {}).get(key, ""), at))
+    told += [_new_link(outcome, ends, at) for outcome, verdict in left.values() if verdict.works]
+    update = {"links": tuple(told), "findings": (*fabric.findings, *findings)}
+    return fabric.model_copy(update=update)
+
+
+def _link(link: Link, known: tuple[Outcome, Verdict] | None, reason: str, at: str) -> Link:
+    if known is None:
+        return link.model_copy(update={"rdma": Unknown(unknown=reason)}) if reason else link
+    outcome, verdict = known
+    if verdict.works is None:
+        return link.model_copy(update={"rdma": Unknown(unknown=verdict.reason[:400])})
+    if not verdict.works:
+        return link.model_copy(update={"rdma": False})
+    proof = _proof(outcome, at, turned=outcome.pair.a.key != (link.a.node, link.a.netdev))
+    return link.model_copy(update={"rdma": True, "proof": proof, "more_proofs": (link.proof, *link.more_proofs)})
+
+
+def _proof(outcome: Outcome, at: str, *, turned: bool) -> LinkProof:
+    there, back = (messages(outcome, side) for side in ((1, 0) if turned else (0, 1)))
+    detail = passed_text(outcome)
+    return LinkProof(method="rdma-ping", at=at, frames_a_to_b=there, frames_b_to_a=back, detail=detail)
+
+
+def _new_link(outcome: Outcome, ends: Mapping[PortKey, Endpoint], at: str) -> Link:
+    a, b = (ends[one.key] for one in (outcome.pair.a, outcome.pair.b))
+    return Link(a=a, b=b, kind="segment", proof=_proof(outcome, at, turned=False), rdma=True)
