@@ -22,8 +22,8 @@ MOVE_ADDRESS = LINK + (
     "to = ip.link_lookup(ifname=sys.argv[3])[0]; ip.addr('del', index=at, address=sys.argv[2], prefixlen=24);"
     "ip.addr('add', index=to, address=sys.argv[2], prefixlen=24)"
 )
-# nothing gets through: one byte a second, and no frame is as small as the burst
-CUT = LINK + "ip.tc('add', 'tbf', at, 0x10000, rate=1, burst=32, latency='1ms')"
+# nothing gets through: no frame is as small as the burst, and what is larger is dropped
+CUT = LINK + "ip.tc('add', 'tbf', at, 0x10000, rate=1000, burst=32, latency='1ms')"
 NO_LINK_LOCAL = "import sys; open(f'/proc/sys/net/ipv6/conf/{sys.argv[1]}/disable_ipv6', 'w').write('1')"
 SETTLED = """
 import sys, time

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from fabricdoc.fabric import map_cables, scan
+from fabricdoc.fabric.beacons import exchange
 from fabricdoc.lab import Lab, LabSpec, open_lab
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.transport import NodeSpec
-from tests.lab.conftest import Inside
+from fabricdoc.transport import NodeSpec, open_channels
+from tests.lab.cabling import F0
+from tests.lab.conftest import Inside, StartInside
 
 pytestmark = pytest.mark.lab
+
+# ends with 1 if any frame of the beacons' EtherType arrived on a port before a line came on stdin
+LISTEN = """
+import select, socket, sys
+raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5))
+raw.bind((sys.argv[1], 0x88B5))
+print("ready", flush=True)
+sys.exit(1 if raw in select.select([raw, sys.stdin], [], [])[0] else 0)
+"""
 
 
 def mapped(lab: Lab, ports: tuple[str, ...] | None = None) -> Fabric:
@@ -34,6 +47,29 @@ def test_crossed_wiring_is_proven_both_ways(lab: Lab) -> None:
         assert link.proof.frames_b_to_a >= 3
         assert link.a.ip is not None
     assert [f for f in fabric.findings if f.severity != "info"] == []
+
+
+def test_a_port_beside_the_listed_ones_hears_nothing(lab: Lab, start_inside: StartInside) -> None:
+    """Only beta's first port listens for us on the second rail, outside the exchange: no frame may come there."""
+    listener = start_inside(lab.nodes[1].pid, LISTEN, F0)
+    assert listener.stdout is not None
+    assert listener.stdout.readline() == "ready\n"
+    mapped(lab, (F0,))
+    listener.communicate("enough\n")
+    assert listener.returncode == 0, "alpha's second port, which was not listed, has sent"
+
+
+def test_the_exchange_takes_less_than_a_second_beyond_the_start_of_its_processes(lab: Lab) -> None:
+    specs = [NodeSpec(name=n.name, target=n.target, ports=n.ports) for n in lab.nodes]
+    with open_channels(specs, "beacon"):
+        pass  # the processes alone, to know what the machine takes for them now
+    began = time.monotonic()
+    with open_channels(specs, "beacon"):
+        start = time.monotonic() - began
+    began = time.monotonic()
+    heard = exchange(specs, {node.name: node.ports for node in lab.nodes})
+    assert time.monotonic() - began < start + 1.0
+    assert len(heard.hearings) == 4
 
 
 def test_straight_wiring_is_told_from_crossed() -> None:
