@@ -114,9 +114,9 @@ class Reach:
 
     def close(self) -> None:
         """Close everything."""
-        sockets = [one.socket for one in (*self.ears.values(), *self.listeners)]
-        for one in (*sockets, *(call.socket for call in self.calls)):
-            one.close()
+        ears, listeners = (one.socket for one in self.ears.values()), (one.socket for one in self.listeners)
+        for opened in (*ears, *listeners, *(call.socket for call in self.calls)):
+            opened.close()
 
 
 def main(wire: Wire) -> int:

@@ -8,7 +8,7 @@ both ends. A switch proves no link between nodes. Sends nothing and asks nobody:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fabricdoc.fabric.beacons import candidate_ports
@@ -64,7 +64,7 @@ def met_pairs(nodes: Sequence[Node]) -> dict[Pair, Met]:
     return dict(sorted(found.items()))
 
 
-def _with_links(fabric: Fabric, met: Mapping[Pair, Met], usable: Collection[PortKey]) -> Fabric:
+def _with_links(fabric: Fabric, met: Mapping[Pair, Met], usable: set[PortKey]) -> Fabric:
     """Proofs for the links that are there, links for pairs whose ports did not both speak, findings for the rest."""
     at = utc_now()
     links = () if isinstance(fabric.links, Unknown) else fabric.links
