@@ -17,6 +17,7 @@ from fabricdoc.fabric.link_findings import beacon_findings, refused_ports
 from fabricdoc.fabric.listing import no_candidates, unmatched
 from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
+from fabricdoc.fabric.reaching import with_reach
 from fabricdoc.fabric.selecting import with_selectors
 from fabricdoc.fabric.sparing import lldp_first
 from fabricdoc.fabric.traits import with_traits
@@ -30,7 +31,7 @@ BEFORE: tuple[Step, ...] = (with_lldp,)
 """Evidence that may make links where beacons could not: asked of any two nodes, before STEPS."""
 STEPS: tuple[Step, ...] = (proven_by_rdma, with_traits, with_selectors)
 """What follows links: each is asked only when there are some. The two last follow from all that is proven."""
-AFTER: tuple[Step, ...] = ()
+AFTER: tuple[Step, ...] = (with_reach,)
 """Evidence that proves no link, and needs none: asked of any two nodes, after STEPS."""
 
 

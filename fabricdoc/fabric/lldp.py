@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 from fabricdoc.fabric.beacons import candidate_ports
 from fabricdoc.fabric.cabling import port_facts
 from fabricdoc.fabric.heard import PortKey
+from fabricdoc.fabric.joined import Agreed, Pair, ends_of
 from fabricdoc.fabric.lldp_findings import contradictions, lldp_findings, said
 from fabricdoc.fabric.neighbours import sightings, told_by
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node
 from fabricdoc.model.findings import Finding
-from fabricdoc.model.joining import Joining
 from fabricdoc.transport import NodeSpec
 
-Pair = tuple[PortKey, PortKey]
 SILENT = "port-without-peer"
 LONGEST_DETAIL = 400
 
@@ -68,24 +67,24 @@ def _with_links(fabric: Fabric, met: Mapping[Pair, Met], usable: set[PortKey]) -
     """Proofs for the links that are there, links for pairs whose ports did not both speak, findings for the rest."""
     at = utc_now()
     links = () if isinstance(fabric.links, Unknown) else fabric.links
-    known = {_pair(link) for link in links}
+    known = {ends_of(link) for link in links}
     agreed = Agreed(links, fabric.nodes)
     left = {pair: one for pair, one in met.items() if pair not in known and not agreed.joins(pair)}
     spoke = _spoke(links, fabric.findings)
     wrong = {pair: one.words for pair, one in left.items() if spoke.issuperset(pair)}
     made = _made({pair: one for pair, one in left.items() if pair not in wrong and usable.issuperset(pair)}, fabric, at)
     proven = [_proven(link, met, at) for link in links]
-    explained = {f"{node}/{port}" for link in made for node, port in _pair(link)}
+    explained = {f"{node}/{port}" for link in made for node, port in ends_of(link)}
     kept = (one for one in fabric.findings if one.id != SILENT or one.subject not in explained)
     changed: dict[str, object] = {"findings": (*kept, *contradictions(wrong, links, fabric.nodes))}
     if made or proven:
-        changed["links"] = tuple(sorted((*proven, *made), key=_pair) if made else proven)
+        changed["links"] = tuple(sorted((*proven, *made), key=ends_of) if made else proven)
     return fabric.model_copy(update=changed)
 
 
 def _proven(link: Link, met: Mapping[Pair, Met], at: str) -> Link:
     """The link with LLDP's word of it, whichever end it begins with."""
-    pair = _pair(link)
+    pair = ends_of(link)
     found = met.get(pair) or met.get((pair[1], pair[0]))
     if found is None:
         return link
@@ -111,42 +110,4 @@ def _made(met: Mapping[Pair, Met], fabric: Fabric, at: str) -> list[Link]:
 def _spoke(links: Sequence[Link], findings: Sequence[Finding]) -> set[PortKey]:
     """Ports whose beacons were sent: those in links, and those that met nobody."""
     silent = {(node, port) for one in findings if one.id == SILENT for node, _, port in [one.subject.partition("/")]}
-    return silent | {port for link in links for port in _pair(link)}
-
-
-def _pair(link: Link) -> Pair:
-    return (link.a.node, link.a.netdev), (link.b.node, link.b.netdev)
-
-
-class Agreed:
-    """Which pairs are told already: both in one group of links (a switch), or cage mates of linked ports (twins)."""
-
-    def __init__(self, links: Sequence[Link], nodes: Sequence[Node]) -> None:
-        self._cages = {key: cage for node in nodes for key, cage in _cages(node)}
-        self._groups = Joining[PortKey]()
-        self._ends: set[PortKey] = set()
-        for link in links:
-            if link.kind != "loop":
-                first, second = (self._cage(port) for port in _pair(link))
-                self._groups.join(first, second)
-                self._ends |= {first, second}
-
-    def joins(self, pair: Pair) -> bool:
-        """Whether links join the two already, beside the pair itself."""
-        first, second = (self._cage(port) for port in pair)
-        return {first, second} <= self._ends and self._groups.root(first) == self._groups.root(second)
-
-    def _cage(self, port: PortKey) -> PortKey:
-        return self._cages.get(port, port)
-
-
-def _cages(node: Node) -> list[tuple[PortKey, PortKey]]:
-    """Each port of a cage with several HCAs, and the cage in its place."""
-    hcas = () if isinstance(node.hcas, Unknown) else node.hcas
-    cage_of = {hca: cage.id for cage in node.cages if len(cage.hcas) > 1 for hca in cage.hcas}
-    ports = ((hca.name, port.netdev) for hca in hcas for port in hca.ports)
-    return [
-        ((node.name, netdev), (node.name, f"cage {cage_of[hca]}"))
-        for hca, netdev in ports
-        if isinstance(netdev, str) and hca in cage_of
-    ]
+    return silent | {port for link in links for port in ends_of(link)}

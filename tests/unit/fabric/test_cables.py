@@ -17,6 +17,13 @@ from tests.fabrics import crossed_pair, link, netdev, node
 
 pytestmark = pytest.mark.unit
 
+
+@pytest.fixture(autouse=True)
+def nothing_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows the beacons by datagrams and TCP starts no probe here; it has tests of its own."""
+    monkeypatch.setattr(cables, "AFTER", ())
+
+
 A0, B1 = ("alpha", "p0"), ("beta", "p1")
 
 
