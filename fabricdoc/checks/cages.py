@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import cage_ports, hcas_of, netdevs_of, roce_ports
+from fabricdoc.checks.variables import variable
 from fabricdoc.checks.wording import commands, listed, of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Netdev, Node
@@ -76,7 +77,7 @@ def vf_beside_pf(node: Node) -> Iterator[Finding]:
     active = {one.hca.name: one.hca for one in roce_ports(node)}
     here = {hca.pci: hca.name for hca in active.values() if isinstance(hca.pci, str)}
     pairs = [(hca.name, here[parent]) for hca in active.values() if (parent := hca.physical_function) in here]
-    if pairs and not node.host.environment.get("NCCL_IB_HCA"):
+    if pairs and variable(node, "NCCL_IB_HCA") is None:
         physical = list(dict.fromkeys(name for _vf, name in pairs))
         yield Finding(
             id="vf-beside-pf",

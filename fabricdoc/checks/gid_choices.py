@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fabricdoc.checks.ports import RocePort, netdevs_of, networks, roce_ports
-from fabricdoc.checks.variables import variable
+from fabricdoc.checks.variables import variable, whole_number
 from fabricdoc.checks.wording import of_nodes, plain, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Gid, Node
 from fabricdoc.model.findings import Finding
 
 ZEROCONF = "169.254."
-DECIDED = ("NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY")
+PIN, DECIDED = "NCCL_IB_GID_INDEX", ("NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY")
 
 
 def check_gid_choices(fabric: Fabric) -> tuple[Finding, ...]:
@@ -25,7 +25,8 @@ def check_gid_choices(fabric: Fabric) -> tuple[Finding, ...]:
 
 def candidates(node: Node) -> Iterator[tuple[RocePort, Gid, list[Gid]]]:
     """Each port with NCCL's choice and all its RoCE v2 IPv4 GIDs, where no variable decides otherwise."""
-    if any(variable(node, name) for name in DECIDED):
+    pin = variable(node, PIN)
+    if any(variable(node, name) for name in DECIDED) or (pin is not None and whole_number(pin.value) >= 0):
         return
     choices = {(one.hca, one.port): one.index for one in node.nccl_gids}
     for one in roce_ports(node):

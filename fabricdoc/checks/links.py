@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.limits import limit
 from fabricdoc.checks.ports import RocePort, cage_ports, hcas_of, netdevs_of, roce_ports
+from fabricdoc.checks.variables import variable
 from fabricdoc.checks.wording import commands, of_nodes, plain, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
@@ -139,7 +140,7 @@ def mixed_layers(node: Node) -> Iterator[Finding]:
     """Active InfiniBand and Ethernet ports side by side, and no NCCL_IB_HCA that says which to take."""
     active = [(hca, port) for hca in hcas_of(node) for port in hca.ports if port.state == "ACTIVE"]
     layers = {port.link_layer for _hca, port in active if isinstance(port.link_layer, str)}
-    if not layers >= {"InfiniBand", "Ethernet"} or node.host.environment.get("NCCL_IB_HCA"):
+    if not layers >= {"InfiniBand", "Ethernet"} or variable(node, "NCCL_IB_HCA"):
         return
     yield Finding(
         id="mixed-link-layers",
