@@ -152,3 +152,8 @@ def test_what_is_no_address(text: str) -> None:
 )
 def test_an_ipv4_address_may_stay_only_where_its_class_says_it_all(text: str, moves: bool) -> None:
     assert must_move(text) is moves
+
+
+@given(SEEDS, V4)
+def test_one_seed_gives_one_answer(seed: bytes, ip: str) -> None:
+    assert Addresses([], seed).ip(ip) == Addresses([], seed).ip(ip)

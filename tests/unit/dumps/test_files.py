@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.dumps import files
 from fabricdoc.dumps.told import Note
@@ -108,3 +110,32 @@ def test_binary_large_and_endless_files_are_named(tmp_path: Path, monkeypatch: p
     assert "pipe" in said["pipe"]
     assert "larger" in said["big"]
     assert "No such file" in said["none"]
+
+
+@pytest.mark.parametrize(
+    "names", [["node2", "node10"], ["a", "a1", "b"], ["9", "10", "a"], ["n1-2", "n1-10"], ["n٢", "n٣"]]
+)
+def test_natural_order(names: list[str]) -> None:
+    turned = names[::-1]
+    assert sorted(turned, key=files.natural) == names
+
+
+@given(st.text(max_size=8), st.text(max_size=8))
+def test_any_two_names_have_an_order(one: str, other: str) -> None:
+    first, second = files.natural(one), files.natural(other)
+    assert (first < second) + (first == second) + (first > second) == 1
+
+
+def test_a_folder_that_can_not_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "d/a/x.txt", "d/b/y.txt")
+    real = Path.iterdir
+
+    def iterdir(self: Path) -> object:
+        if self.name == "a":
+            raise PermissionError(13, "Permission denied")
+        return real(self)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    found, notes = files.listed([tmp_path / "d"])
+    assert [one.name for one in found] == ["d/b/y.txt"]
+    assert [(note.kind, "Permission denied" in note.message) for note in notes] == [("unreadable", True)]

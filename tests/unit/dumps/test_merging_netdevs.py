@@ -58,3 +58,7 @@ def test_order() -> None:
 def test_altnames() -> None:
     (one,) = netdevs({("netdev", "e0"): {"name": "e0"}, ("netdev", "e0", "altname"): {"x": "x", "y": "y"}})
     assert one["altnames"] == ["x", "y"]
+
+
+def test_a_sysctl_of_an_interface_nobody_knows_makes_none() -> None:
+    assert netdevs({("sysctl",): {"net.ipv4.conf.e7.rp_filter": 1}}) == []

@@ -68,3 +68,8 @@ def test_what_is_told_of_the_hca_itself_counts_more() -> None:
 
 def test_nothing_told_is_no_hca() -> None:
     assert hcas({("netdev", "e0"): {"name": "e0"}}) == []
+
+
+def test_a_gid_table_is_of_its_port_alone() -> None:
+    (one,) = hcas({("gid", "m0", 1, 3): GID, ("gid", "m0", 2, 5): GID})
+    assert [[gid["index"] for gid in port["gids"]] for port in one["ports"]] == [[3], [5]]

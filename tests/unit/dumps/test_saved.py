@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.dumps import read_dumps, save, saved
 from fabricdoc.errors import InputError, NodeError
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Cage, Fabric
 from tests.fabrics import crossed_pair, hca, netdev, node
 
@@ -92,3 +93,53 @@ def test_a_document_cut_or_scribbled_on_is_a_note(place: int, scribble: str) -> 
 def test_deep_nesting_is_a_note() -> None:
     note = saved.Saved().add("f", '{"schema": "fabricdoc/fabric/1", "nodes": ' + "[" * 100_000)
     assert note is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ('{"schema": "fabricdoc/fabric/1"}', True),
+        ('\n {\n "schema" : "fabricdoc/run/1"', True),
+        ('{"created": 1, "schema": "fabricdoc/fabric/1"}', False),
+        ('[{"schema": "fabricdoc/fabric/1"}]', False),
+        ('{"schema": "other/fabric/1"}', False),
+        ("", False),
+    ],
+)
+def test_a_document_says_what_it_is_first(text: str, is_one: bool) -> None:
+    assert saved.is_document(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], []),
+        (["d/nodes/1-of-2-a.json", "d/nodes/2-of-2-b.json"], []),
+        (["d/nodes/1-of-3-a.json", "d/nodes/3-of-3-c.json"], ["holds 2 of the 3"]),
+        (["a/nodes/1-of-2-a.json", "b/nodes/1-of-2-a.json"], ["holds 1 of the 2"] * 2),
+        (["1-of-2-a.json"], []),
+        (["d/nodes/one-of-2-a.json"], []),
+    ],
+)
+def test_what_is_missing_is_told_by_the_names_of_the_others(files: list[str], said: list[str]) -> None:
+    notes = saved.missing(files)
+    assert [note.message[: len(text)] for note, text in zip(notes, said, strict=True)] == said
+
+
+def test_links_are_those_of_all_documents_or_the_first_reason() -> None:
+    found = saved.Saved()
+    assert str(found.all_links()) == str(Unknown(unknown="no file tells the links"))
+    for name, links in (("a", Unknown(unknown="not asked")), ("b", crossed_pair().links), ("c", ())):
+        one = Fabric(nodes=(node(name),), links=links)
+        assert found.add(f"{name}.json", one.model_dump_json(by_alias=True)) is None
+    links = crossed_pair().links
+    assert found.all_links() == links
+    found.links = found.links[:1]
+    assert found.all_links() == Unknown(unknown="not asked")
+
+
+def test_a_node_file_tells_no_links() -> None:
+    found = saved.Saved()
+    one = Fabric(nodes=(node("a"),), links=())
+    assert found.add("d/nodes/1-of-1-a.json", one.model_dump_json(by_alias=True)) is None
+    assert (found.links, found.created) == ([], [])

@@ -117,3 +117,36 @@ def test_files_can_be_read_by_others(tmp_path: Path) -> None:
     paths = save(mixed(), tmp_path / "d")
     assert {oct(path.stat().st_mode & 0o777) for path in paths} == {"0o644"}
     assert oct((tmp_path / "d").stat().st_mode & 0o777) == "0o755"
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("a b", "a_b"), ("../x", ".._x"), ("ü", "_"), ("x" * 200, "x" * 80), ("/", "_")]
+)
+def test_a_nodes_name_is_no_path(name: str, word: str) -> None:
+    names = list(saving.documents(Fabric(nodes=(node("p").model_copy(update={"name": name}),))))
+    assert names == ["fabric.json", f"nodes/1-of-1-{word}.json"]
+    assert saving.NODE_FILE.fullmatch(names[1].rpartition("/")[2])
+
+
+def test_numbers_are_as_wide_as_the_last_one() -> None:
+    names = list(saving.documents(Fabric(nodes=tuple(node(f"n{k}") for k in range(10)))))[1:]
+    assert names == sorted(names) and names[0].startswith("nodes/01-of-10-")
+
+
+@pytest.mark.parametrize(
+    "head", ["", "{}", '{"schema": "fabricdoc/run/1"}', '{"schema": "fabricdoc/fabric/x"}', "\xff\xfe"]
+)
+def test_a_main_file_of_another_kind_makes_the_folder_foreign(head: str, tmp_path: Path) -> None:
+    save(mixed(), tmp_path / "d")
+    (tmp_path / "d" / "fabric.json").write_text(head, encoding="latin-1")
+    with pytest.raises(UsageError, match="left alone"):
+        save(crossed_pair(), tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", ["fabric.json", "nodes"])
+def test_links_in_the_place_of_our_files_are_foreign(name: str, tmp_path: Path) -> None:
+    save(mixed(), tmp_path / "d")
+    (tmp_path / "d" / name).rename(tmp_path / "elsewhere")
+    (tmp_path / "d" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="left alone"):
+        save(crossed_pair(), tmp_path / "d")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.dumps.files import Source
 from fabricdoc.dumps.texts import FromTexts, Texts
+from fabricdoc.model.documents import Unknown
 
 pytestmark = pytest.mark.unit
 
@@ -61,3 +62,39 @@ def test_any_set_of_files_is_put_together(files: list[tuple[str, str]]) -> None:
     found = read(*files)
     assert len({one.name for one in found.nodes}) == len(found.nodes)
     assert set(found.facts) == {one.name for one in found.nodes}
+
+    assert set(found.sources) == {one.name for one in found.nodes}
+
+
+def test_two_hosts_in_one_file_are_two_nodes() -> None:
+    text = f"me@n1:~$ rdma link\n{LINK}me@n2:~$ rdma link\n{LINK}"
+    found = read(("session.log", text))
+    assert [(one.name, one.host.hostname) for one in found.nodes] == [("n1", "n1"), ("n2", "n2")]
+    assert [one.target for one in found.nodes] == ["d/session.log"] * 2
+
+
+def test_a_folder_that_names_nodes_wins_over_one_prompt_and_not_over_two() -> None:
+    one = f"me@other:~$ rdma link\n{LINK}"
+    assert [node.name for node in read(("n1/x.txt", one), folder="n1", certain=True).nodes] == ["n1"]
+    both = f"{one}me@third:~$ rdma link\n{LINK}"
+    assert [node.name for node in read(("n1/x.txt", both), folder="n1", certain=True).nodes] == ["other", "third"]
+
+
+def test_two_files_of_one_node_are_put_together_and_their_contradictions_named() -> None:
+    down = LINK.replace("ACTIVE", "DOWN")
+    found = read(("n1-rdma.txt", LINK), ("n1-ip.txt", "2: e0: <UP> mtu 9000\n"), ("n1_rdma_link.txt", down))
+    (one,) = found.nodes
+    assert not isinstance(one.netdevs, Unknown) and one.netdevs[0].mtu == 9000
+    assert [note.kind for note in found.notes] == ["contradiction"]
+    assert "port mlx5_0 1 state is DOWN here and ACTIVE in d/n1-rdma.txt:1" in found.notes[0].message
+
+
+def test_names_are_bounded() -> None:
+    found = read((f"{'n' * 200}-rdma.txt", LINK))
+    assert [len(one.name) for one in found.nodes] == [100]
+
+
+def test_every_fact_has_its_file_and_line() -> None:
+    found = read(("a-rdma.txt", f"\n\n{LINK}"))
+    place = found.sources["a"]["port", "mlx5_0", 1, "state"]
+    assert (place.file, place.line) == ("d/a-rdma.txt", 3)

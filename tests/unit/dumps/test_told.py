@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from fabricdoc.dumps import Note, Part, Place, Reading, Told
+from fabricdoc.dumps import Note, Part, Place, Reading, Told, read_text
+from fabricdoc.dumps.prompts import find_command
+from tests.unit.dumps.texts import FIXTURES, fixture
 
 pytestmark = pytest.mark.unit
 
@@ -24,3 +28,46 @@ def test_they_are_values() -> None:
     assert Place("f", 3) == Place("f", 3)
     assert Note("unreadable", "f", "m").first is None
     assert not FIRST.weak
+
+
+# --- what holds for every fact of every reader -----------------------------------------------------------------------
+
+TEXTS = sorted(path.name for path in FIXTURES.glob("*") if path.is_file() and path.name != "README")
+KINDS = {
+    "hca": 3, "port": 4, "gid": 5, "netdev": 3, "address": 3, "qos": 3, "route": 2, "rule": 2, "neighbour": 3,
+    "pcie": 3, "acs": 2, "gpu": 3, "host": 2, "sysctl": 2, "counter": 4, "path": 3, "lldp": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_facts_of_fixtures_have_their_kinds_and_lengths(name: str) -> None:
+    for one in read_text(name, fixture(name)).told:
+        assert len(one.path) == KINDS[str(one.path[0])] or one.path[2] == "altname", one
+        assert all(isinstance(part, str | int) and part != "" for part in one.path), one
+        assert one.line >= 1 and one.value is not None
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_fact_stands_in_the_part_that_tells_it(name: str) -> None:
+    reading = read_text(name, fixture(name))
+    lines = fixture(name).splitlines()
+    for part in reading.parts:
+        assert 1 <= part.first <= part.last <= len(lines)
+        assert all(part.first <= one.line <= part.last for one in part.told)
+        assert part.tool or not part.told, "what no tool wrote tells nothing"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_parts_do_not_overlap_and_leave_no_line_out(name: str) -> None:
+    reading = read_text(name, fixture(name))
+    covered = [number for part in reading.parts for number in range(part.first, part.last + 1)]
+    assert covered == sorted(set(covered))
+    lines = fixture(name).splitlines()
+    left = [lines[number - 1] for number in range(1, len(lines) + 1) if number not in covered]
+    assert all(not line.strip() or find_command(line) or line.startswith("==>") for line in left)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_values_are_json(name: str) -> None:
+    for one in read_text(name, fixture(name)).told:
+        assert json.loads(json.dumps(one.value)) == one.value

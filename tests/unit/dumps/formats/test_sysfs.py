@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.unit.dumps.texts import facts, fixture, line_of, tools
 
@@ -97,3 +99,16 @@ def test_a_value_without_end_is_no_fact(length: int, told: int) -> None:
 def test_paths_with_colons_are_whole() -> None:
     found = facts("/proc/sys/net/ipv4/conf/e0:1/rp_filter:2\n")
     assert found == {("sysctl", "net.ipv4.conf.e0:1.rp_filter"): 2}
+
+
+@given(st.text(alphabet="/syclainfbdport1gds:_attrypez=0. ", max_size=120))
+def test_any_path_is_read(line: str) -> None:
+    for path, value in facts(f"$ grep . /sys/class/x\n/sys/class/infiniband/{line}\n").items():
+        assert path[0] in ("hca", "port", "gid", "counter") and value is not None
+
+
+@pytest.mark.parametrize("place", ["gids", "gid_attrs/types", "gid_attrs/ndevs"])
+def test_a_slot_far_up_is_a_slot(place: str) -> None:
+    value = {"gids": "fe80:0000:0000:0000:0a0b:0cff:fe03:1110", "gid_attrs/types": "RoCE v2"}.get(place, "e0")
+    assert {path[3] for path in facts(f"{PORT}/{place}/255:{value}\n")} == {255}
+    assert facts(f"{PORT}/{place}/123456:{value}\n") == {}

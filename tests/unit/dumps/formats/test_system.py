@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.unit.dumps.texts import facts
 
@@ -85,3 +87,30 @@ def test_another_missing_folder_says_nothing_of_devices() -> None:
         facts("$ ls /dev/infiniband /dev/nothing\nls: cannot access '/dev/nothing': No such file or directory\n") == {}
     )
     assert facts("$ ls /dev/infiniband\ntotal 0\n") == {}
+
+
+@given(
+    st.sampled_from(["uname -a", "hostname", "cat /etc/os-release", "cat /etc/machine-id", "ls /dev/infiniband"]),
+    st.text(max_size=120),
+)
+def test_any_output_tells_bounded_words_or_nothing(command: str, output: str) -> None:
+    for path, value in facts(f"$ {command}\n{output}\n").items():
+        assert (
+            path[0] in ("host", "address", "route", "neighbour", "netdev", "sysctl", "acs", "pcie")
+            and value is not None
+        )
+        assert len(str(value)) <= 300
+
+
+@pytest.mark.parametrize("name", ["hostname.txt", "spark1-hostname.txt", "hostnames"])
+def test_a_file_of_that_name_holds_it(name: str) -> None:
+    assert facts("spark-a\n", name) == {("host", "hostname"): "spark-a"}
+
+
+@pytest.mark.parametrize(("name", "text"), [("machine-id", MACHINE), ("boot_id.txt", BOOT)])
+def test_ids_in_files_of_their_names(name: str, text: str) -> None:
+    assert list(facts(f"{text}\n", name).values()) == [text]
+
+
+def test_addresses_of_hostname_are_no_name() -> None:
+    assert facts("$ hostname -I\n10.0.0.1 10.0.1.1\n") == {}
