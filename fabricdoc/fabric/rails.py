@@ -53,7 +53,7 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     names = [node.name for node in fabric.nodes]
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
-    groups = joined_ports([link for link in fabric.links if _carries(link)])
+    groups = joined_ports([link for link in fabric.links if can_carry(link)])
     networks = {(node.name, netdev.name): net for node in fabric.nodes for netdev, net, _ip in _addresses(node)}
     places = {key: place for node in fabric.nodes for key, place in device_places(node).items()}
 
@@ -64,7 +64,7 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     return tuple(sorted(rails, key=lambda rail: place_of(rail.ports[0])))
 
 
-def _carries(link: Link) -> bool:
+def can_carry(link: Link) -> bool:
     """Whether a link can carry a rail: both ways, between nodes, and not where RDMA was tried and failed."""
     return link.kind in ("cable", "segment") and link.rdma is not False
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fabricdoc.checks import Ring, rings_of
 from fabricdoc.fabric.advising import advice_on
 from fabricdoc.fabric.beacons import SOFTWARE
-from fabricdoc.fabric.rails import Rail, RailPort, device_places, joined_ports, rails_of
+from fabricdoc.fabric.rails import Rail, RailPort, can_carry, device_places, joined_ports, rails_of
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Link, Node, NodeSelectors, PortSet, Selectors
 from fabricdoc.model.selectors import SetName
@@ -61,9 +61,9 @@ def selectors_of(fabric: Fabric) -> Selectors | None:
 
 
 def proven_links(fabric: Fabric) -> list[Link]:
-    """Links that carry both ways between two nodes."""
+    """Links that carry both ways between two nodes, and over which RDMA has not failed."""
     links = () if isinstance(fabric.links, Unknown) else fabric.links
-    return [link for link in links if link.kind in ("cable", "segment") and link.a.node != link.b.node]
+    return [link for link in links if can_carry(link) and link.a.node != link.b.node]
 
 
 def _usable(rails: Sequence[Rail], fabric: Fabric) -> list[Rail]:

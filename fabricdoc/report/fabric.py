@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Part = Literal["all", "links", "plan"]
 NOT_ASKED = Unknown(unknown="not asked")
+HOW = {"rdma-ping": "RDMA ping", "beacon": "beacons", "multicast": "multicast", "lldp": "LLDP", "ping": "ping alone"}
 KINDS = {"cable": "", "segment": "", "one-way": BAD, "loop": WARN}
 
 
@@ -70,9 +71,9 @@ def _link_row(link: Link) -> list[Words | RenderableType]:
     arrow = "<->"
     if link.kind == "one-way":
         arrow = "-->" if proof.frames_a_to_b else "<--"
-    how = "beacons" if proof.method == "beacon" else "RDMA ping"
-    text = f"{link.kind}, proven by {how} {proof.frames_a_to_b}+{proof.frames_b_to_a}"
-    return [Name(a), arrow, Name(b), (text, KINDS[link.kind])]
+    counts = f" {proof.frames_a_to_b}+{proof.frames_b_to_a}" if proof.frames_a_to_b or proof.frames_b_to_a else ""
+    text = f"{link.kind}, proven by {HOW[proof.method]}{counts}{', RDMA fails' if link.rdma is False else ''}"
+    return [Name(a), arrow, Name(b), (text, BAD if link.rdma is False else KINDS[link.kind])]
 
 
 def _headline(fabric: Fabric) -> list[Words]:

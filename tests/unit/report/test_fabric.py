@@ -36,6 +36,27 @@ def test_a_one_way_link_points_where_frames_go(samples: Any, shown: Any) -> None
     assert "alpha/p0  <--  beta/q0  one-way, proven by beacons 0+3" in shown(render_fabric(fabric, "links"))
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("rdma-ping", "proven by RDMA ping 3+3"),
+        ("beacon", "proven by beacons 3+3"),
+        ("multicast", "proven by multicast 3+3"),
+        ("lldp", "proven by LLDP 3+3"),
+    ],
+)
+def test_each_kind_of_proof_has_its_own_words(samples: Any, shown: Any, method: str, words: str) -> None:
+    link = samples.link(("alpha", "p0"), ("beta", "q0"), "cable")
+    other = link.model_copy(update={"proof": link.proof.model_copy(update={"method": method})})
+    assert words in shown(render_fabric(samples.fabric().model_copy(update={"links": (other,)}), "links"))
+
+
+def test_a_link_over_which_rdma_fails_says_so_beside_what_proved_it(samples: Any, shown: Any) -> None:
+    link = samples.link(("alpha", "p0"), ("beta", "q0"), "cable").model_copy(update={"rdma": False})
+    text = shown(render_fabric(samples.fabric().model_copy(update={"links": (link,)}), "links"))
+    assert "cable, proven by beacons 3+3, RDMA fails\n" in text
+
+
 def test_no_links_and_unknown_links(samples: Any, shown: Any) -> None:
     none = samples.fabric().model_copy(update={"links": ()})
     assert "links none: no port heard a port of another node" in shown(render_fabric(none))
