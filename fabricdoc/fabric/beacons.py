@@ -27,7 +27,7 @@ FRAMES = 3
 ROUNDS = 2
 # how often the rounds are repeated where something seems to have been lost
 MOST_REPEATS = 3
-# three frames of each fill two thirds of a port's default buffer (212992 bytes, 768 for a small frame)
+# four frames of each just fit into a port's default buffer (212992 bytes, 768 for a small frame)
 MOST_AT_ONCE = 64
 STEP_DEADLINE_S = 10.0
 # sudo, then a container that has to start: see `transport.raised`

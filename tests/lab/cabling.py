@@ -24,6 +24,15 @@ MOVE_ADDRESS = LINK + (
 )
 # nothing gets through: no frame is as small as the burst, and what is larger is dropped
 CUT = LINK + "ip.tc('add', 'tbf', at, 0x10000, rate=1000, burst=32, latency='1ms')"
+# two ports of one node that hear one another without any cable, as the twins of a ConnectX chip do
+TWINS = "import pyroute2; ip = pyroute2.IPRoute(); ip.link('add', ifname='twin0', kind='veth', peer='twin1');" + (
+    "[ip.link('set', index=ip.link_lookup(ifname=name)[0], state='up') for name in ('twin0', 'twin1')]"
+)
+# a switch that sends back what it gets: a bridge whose one port is in hairpin mode
+HAIRPIN = LINK + (
+    "ip.link('add', ifname='echo', kind='bridge'); to = ip.link_lookup(ifname='echo')[0];"
+    "ip.link('set', index=to, state='up'); ip.link('set', index=at, master=to); ip.brport('set', index=at, mode=1)"
+)
 NO_LINK_LOCAL = "import sys; open(f'/proc/sys/net/ipv6/conf/{sys.argv[1]}/disable_ipv6', 'w').write('1')"
 SETTLED = """
 import sys, time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -12,9 +13,11 @@ from tests.lab.cabling import (
     CUT,
     F0,
     F1,
+    HAIRPIN,
     MOVE_ADDRESS,
     PING,
     SET_MTU,
+    TWINS,
     done,
     finding,
     found,
@@ -81,6 +84,34 @@ def test_two_nodes_on_a_switch_are_told_from_two_on_a_cable() -> None:
     with open_lab(LabSpec(nodes=("alpha", "beta", "gamma"), rails=1)) as lab:
         fabric = mapped(specs_of(lab, ["alpha", "beta"]))
     assert [(link.a.netdev, link.b.netdev, link.proof.detail) for link in links_of(fabric)] == [(F0, F0, SWITCHED)]
+
+
+def test_ports_of_one_node_that_hear_one_another_are_a_loop_and_no_cable(inside: Inside) -> None:
+    with open_lab(LabSpec()) as lab:
+        done(inside(named(lab, "alpha").pid, TWINS))
+        alpha, beta = specs_of(lab)
+        fabric = mapped([replace(alpha, ports=(*alpha.ports, "twin*")), beta])
+    assert told(fabric) == [
+        (f"alpha/{F0}", f"beta/{F1}", "cable"),
+        (f"alpha/{F1}", f"beta/{F0}", "cable"),
+        ("alpha/twin0", "alpha/twin1", "loop"),
+    ]
+
+
+def test_a_port_whose_own_frames_come_back_is_named(inside: Inside) -> None:
+    """The far end is a switch that sends frames back where they came from, as a loop in it would."""
+    with open_lab(LabSpec(nodes=("alpha", "beta", "gamma"), cabling="ring")) as lab:
+        done(inside(named(lab, "gamma").pid, HAIRPIN, F0))
+        done(inside(named(lab, "gamma").pid, HAIRPIN.replace("echo", "echo1"), F1))
+        fabric = mapped(specs_of(lab, ["alpha", "beta"]))
+    assert told(fabric) == [(f"alpha/{F0}", f"beta/{F1}", "cable")]
+    assert found(fabric, "port-hears-itself", "port-without-peer") == [
+        ("port-without-peer", f"alpha/{F1}"),
+        ("port-without-peer", f"beta/{F0}"),
+        ("port-hears-itself", f"alpha/{F1}"),
+        ("port-hears-itself", f"beta/{F0}"),
+    ]
+    assert "6 of its own frames" in finding(fabric, "port-hears-itself", f"beta/{F0}").evidence[0].text
 
 
 def test_a_cable_cut_in_one_direction_is_one_way_and_says_which(inside: Inside) -> None:
