@@ -40,6 +40,7 @@ class RoceLab:
         self.vms = vms
         self.alpha, self.beta = guests["alpha"], guests["beta"]
         self._pulled: list[tuple[str, str]] = []
+        self._healthy: Fabric | None = None
 
     @property
     def guests(self) -> tuple[Guest, Guest]:
@@ -58,9 +59,19 @@ class RoceLab:
                 break
         return fabric
 
-    def cables(self, fabric: Fabric | None = None) -> Fabric:
-        """What `fabricdoc cables` proves by beacons; `fabric` is a scan made already."""
-        return map_cables(self._specs(), fabric or self.scan())
+    def healthy(self) -> Fabric:
+        """A scan of the guests as they should be; made anew only after something was done to them."""
+        assert not self._touched, "the lab is not healthy now"
+        self._healthy = self._healthy or self.scan()
+        return self._healthy
+
+    def cables(self) -> Fabric:
+        """What `fabricdoc cables` proves by beacons. No guest knows how the panel is wired: that takes no new scan."""
+        return map_cables(self._specs(), self.scan() if self._touched else self.healthy())
+
+    @property
+    def _touched(self) -> bool:
+        return bool(self._pulled) or any(one.changed for one in self.guests)
 
     def _specs(self) -> list[NodeSpec]:
         return [one.spec for one in self.guests]
@@ -76,13 +87,16 @@ class RoceLab:
         self.vms[name].set_link(port, True)
 
     def restore(self) -> None:
-        """Cables as they should be, and what was changed in the guests undone."""
-        self.panel.wire(*CROSSED)
+        """Cables as they should be, what was changed in the guests undone, what wrong cables taught them forgotten."""
+        rewired = self.panel.wire(*CROSSED)
+        self._healthy = None if self._touched else self._healthy
         for name, port in tuple(self._pulled):
             self.plug(name, port)
         for guest in self.guests:
             if guest.changed:
                 guest.restore()
+            elif rewired:
+                guest.ask("ip neigh flush all")
 
 
 @contextmanager

@@ -53,13 +53,14 @@ class Panel:
         self._thread = threading.Thread(target=self._forward, name="patch panel", daemon=True)
         self._thread.start()
 
-    def wire(self, *entries: Table) -> None:
-        """From now on these cables and no other; entries naming one port add up."""
+    def wire(self, *entries: Table) -> bool:
+        """From now on these cables and no other; entries naming one port add up. Whether that is another wiring."""
         table: dict[str, dict[str, int]] = {}
         for entry in entries:
             for source, targets in entry.items():
                 table.setdefault(source, {}).update(targets)
-        self._table = table
+        before, self._table = self._table, table
+        return before != table
 
     def inject(self, target: str, frame: bytes) -> None:
         """A frame from a port that belongs to no guest."""

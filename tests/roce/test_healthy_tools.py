@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.dumps import Replay, read_dumps, read_text
-from fabricdoc.model.fabric import Fabric, Gid, Hca, Host, Netdev, Node, PcieFunction, Port
+from fabricdoc.model.fabric import Gid, Hca, Host, Netdev, Node, PcieFunction, Port
 from tests.labs.guest import Guest
 from tests.labs.lab import RoceLab
 from tests.labs.seed import HCAS, PORTS
@@ -61,8 +61,14 @@ MORE = {
 
 
 @pytest.fixture(scope="module")
-def text(booted: RoceLab, healthy: Fabric) -> str:
-    """What the tools say, a few seconds after the scan."""
+def known(booted: RoceLab) -> Node:
+    """The guest as the probe knows it."""
+    return node(booted.healthy(), "alpha")
+
+
+@pytest.fixture(scope="module")
+def text(booted: RoceLab, known: Node) -> str:
+    """What the tools say, after the scan."""
     return output(booted.alpha)
 
 
@@ -84,12 +90,6 @@ def told(replay: Replay) -> Node:
     """The guest as its tools tell it."""
     (one,) = replay.nodes
     return one
-
-
-@pytest.fixture(scope="module")
-def known(healthy: Fabric) -> Node:
-    """The guest as the probe knows it."""
-    return node(healthy, "alpha")
 
 
 def test_every_tool_is_there_and_every_line_of_it_is_read(text: str, replay: Replay) -> None:
