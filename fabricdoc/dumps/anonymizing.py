@@ -1,9 +1,10 @@
 """A fabric without the names, addresses and ids of those it was read from, and with everything its checks need.
 
 The same word or address gets the same replacement all over the document, random for each call. What is replaced:
-names and targets of nodes, hostnames, users and their home folders, containers, machine and boot ids, UUIDs, IPv4 and
-IPv6 addresses, MACs, GUIDs, GIDs (see `addresses` for what they keep). What stays: names of HCAs and interfaces (but a
-MAC in one), PCI addresses, versions, counters, times. Findings are rewritten like any text; a reader judges anew.
+what `named` lists (nodes, targets, hosts, users, images and registries, containers, programs, switches), home folders,
+names of settings files, machine, boot and image ids, UUIDs, IPv4 and IPv6 addresses, MACs, GUIDs, GIDs (see `addresses`
+for what they keep). What stays: names of HCAs and interfaces (but a MAC in one), PCI addresses, versions, counters,
+times, other folders. Findings are rewritten like any text, without the lines they quote; a reader judges anew.
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ PLACES = (
 LISTED = ("schema", "created", "severity", "confidence", "kind", "state", "operstate", "at")
 KEPT = frozenset((*VERSIONS, *PLACES, *LISTED))
 """Fields that are versions, PCI addresses or words of a list."""
-TEXTS = frozenset(
-    {"message", "fix", "cause", "text", "subject", "file", "unknown", "last", "evidence", "by", "why", "firewall"}
+DEVICES = frozenset(
+    {"name", "netdev", "netdevs", "hca", "hcas", "master", "lower", "bond", "id", "source", "ip", "gid", "mac"}
 )
-"""Fields written in words, in which names may stand."""
+"""Fields that name a device or a list's word where they hold no node's name: those of nodes may not stand in them."""
+OF_DEVICES = ("_IFNAME", "_HCA", "_NET_DEVICES", "_FORCE_MERGE")
+"""Variables whose values are such names."""
+LEFT_OUT = "a line of a file, left out"
 TRIES = 100
 
 
@@ -44,10 +48,23 @@ def anonymized(fabric: Fabric) -> Fabric:
     """The same fabric as somebody else's: equal facts stay equal, checks find what they found."""
     raw = fabric.model_dump(mode="json", by_alias=True)
     words = Words(raw)
+    _without_files(raw, words)
     runs = {run for _key, text in strings(raw) for run in runs_of(text)}
     addresses = _without_meeting(runs)
     rewritten = _rewritten(raw, "", _rewriter(words, addresses), words)
     return Fabric.model_validate(rewritten)
+
+
+def _without_files(raw: dict[str, Any], words: Words) -> None:
+    """Evidence that quotes a file keeps its place in it; what the file is called and says may be anything."""
+    nodes = {node["name"] for node in (*raw["nodes"], *raw["failed"])}
+    for finding in raw["findings"]:
+        files = {piece["file"] for piece in finding["evidence"] if piece["file"] not in nodes}
+        for piece in finding["evidence"]:
+            if piece["file"] in files:
+                piece |= {"file": words.file(piece["file"]), "text": LEFT_OUT}
+        if finding["subject"] in files:
+            finding["subject"] = words.file(finding["subject"])
 
 
 def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -95,7 +112,7 @@ def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _rewriter(words: Words, addresses: Addresses) -> Callable[[str, bool], str]:
-    """What rewrites a text; only one in words has its names replaced too."""
+    """What rewrites a text; one that holds no device's name has the names in it replaced too."""
 
     def run(match: re.Match[str]) -> str:
         whole = match["run"]
@@ -147,4 +164,6 @@ def _rewritten(value: Any, key: str, rewrite: Callable[[str, bool], str], words:
         }
     if isinstance(value, list):
         return [_rewritten(inner, key, rewrite, words) for inner in value]
-    return rewrite(value, key in TEXTS) if isinstance(value, str) and key not in KEPT else value
+    if not isinstance(value, str) or key in KEPT:
+        return value
+    return rewrite(value, key not in DEVICES and not key.endswith(OF_DEVICES))

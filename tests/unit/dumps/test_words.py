@@ -75,3 +75,57 @@ def test_homes() -> None:
 def test_a_word_that_is_a_name_already_is_not_given() -> None:
     words = Words(document(("node-2", "node-2", "x"), ("node-1", "node-1", "y")))
     assert {words.name("node-1"), words.name("node-2")} & {"node-1", "node-2"} == set()
+
+
+def test_a_long_name_is_found_beside_dashes_a_short_one_is_not() -> None:
+    words = Words(document(("spark-one", "spark-one", "x"), ("al", "al", "y")))
+    assert words.names("spark-one_ibv.txt 2-of-2-spark-one.json xspark-one spark-ones al-x al_x al") == (
+        "node-1_ibv.txt 2-of-2-node-1.json xspark-one spark-ones al-x al_x node-2"
+    )
+
+
+def test_targets_keep_their_scheme_and_lose_what_is_in_it() -> None:
+    words = Words(document(("n1", "k8s:prod-ns/vllm-pod:engine", "h1"), ("n2", "docker:gx10box/serving", "h2")))
+    assert (words.name("k8s:prod-ns/vllm-pod:engine"), words.name("docker:gx10box/serving")) == (
+        "k8s:target-1",
+        "docker:target-2",
+    )
+    said = words.names("kubectl exec --namespace=prod-ns vllm-pod: no engine; gx10box: no such container: serving")
+    assert not {"prod-ns", "vllm-pod", "engine", "gx10box", "serving"} & set(said.replace("=", " ").split())
+    assert "prod-ns" not in said and "vllm-pod" not in said
+
+
+def test_images_and_their_parts() -> None:
+    image = {"name": "reg.acme.com:5000/ml/serve:prod-7", "id": "ab" * 32}
+    words = Words({"nodes": [{"name": "n", "target": "local", "host": {}, "image": image}], "failed": []})
+    assert words.exact(image, "image")["name"] == "image-1"
+    said = words.names(f"reg.acme.com:5000/ml/serve:prod-7 ({'ab' * 6}) from reg.acme.com: ml/serve has no prod-7")
+    assert said.startswith("image-1 (")
+    for secret in ("acme", "serve", "prod-7", "ab" * 6):
+        assert secret not in said
+
+
+def test_what_has_the_form_of_a_name() -> None:
+    words = Words(document())
+    assert words.names("ssh eve@gx77.lab: refused; eve@10.0.0.1 and root@gx77.lab:22") == (
+        "ssh user-1@host-1: refused; user-1@10.0.0.1 and root@host-1:22"
+    )
+    assert words.names("pull registry.acme.io/ml/x:1 failed") == "pull image-1 failed"
+    assert words.names("/etc/nccl.conf libnccl.so.2 net.ipv4.conf.all.rp_filter 0000:01:00.0") == (
+        "/etc/nccl.conf libnccl.so.2 net.ipv4.conf.all.rp_filter 0000:01:00.0"
+    )
+
+
+def test_files_of_network_settings() -> None:
+    words = Words(document())
+    profiles = "/etc/NetworkManager/system-connections"
+    said = words.homes(f"/etc/netplan/40-acme.yaml holds 10.0.0.1; {profiles}/Acme Office.nmconnection names it")
+    assert said == f"/etc/netplan/settings-1.yaml holds 10.0.0.1; {profiles}/settings-2.nmconnection names it"
+    assert words.homes("/etc/network/interfaces.d/acme names it") == "/etc/network/interfaces.d/settings-3 names it"
+    nothing = "not found in /etc/netplan, /etc/systemd/network"
+    assert words.homes(nothing) == nothing
+
+
+def test_a_file_of_a_dump_is_a_number() -> None:
+    words = Words(document())
+    assert [words.file(name) for name in ("t/a.txt", "t/b.txt", "t/a.txt")] == ["file-1", "file-2", "file-1"]
