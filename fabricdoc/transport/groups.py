@@ -1,7 +1,10 @@
-"""Group names (`@compute`, `@slurm:gpu`) through ClusterShell, which alone knows the site's groups.conf.
+"""What ClusterShell alone reads: groups (`@compute`, `@slurm:gpu`), set operators (`!`, `&`, `^`) and wildcards.
 
-ClusterShell is an extra (`cluster`) and imported only for a word that starts with `@`; node sets need none. Its groups
-may run the commands that the site's groups.conf names, so a group's name is checked before it is handed over.
+ClusterShell is an extra (`cluster`), imported only for such words: plain node sets are `nodesets`' own, so that a site
+with ClusterShell and one without read them alike, in the order written (ClusterShell sorts). Its groups may run the
+commands that the site's groups.conf names, so every name is checked before it is handed over. Its tree mode is not
+used: its gateways and the machine that asks load each other's words with pickle (ClusterShell/Communication.py,
+`data_decode`, up to 1.10), so that a node could run code here, and each gateway would need ClusterShell.
 """
 
 from __future__ import annotations
@@ -13,11 +16,21 @@ from fabricdoc.errors import UsageError
 from fabricdoc.transport.nodesets import check_count
 
 _GROUP = re.compile(r"@(?:[A-Za-z0-9_][A-Za-z0-9_.-]*:)?[A-Za-z0-9_*][A-Za-z0-9_.-]*", re.ASCII)
+# the operators of ClusterShell.NodeSet's ParsingEngine besides the comma, and its wildcards
+_OPERATORS = re.compile(r"[!&^*?]")
+_SPLIT = re.compile(r"[!&^]|,(?![^\[]*\])")
+_NAMES = re.compile(r"[A-Za-z0-9_.*?\[\],/-]+", re.ASCII)
+_FIX = "see the groups it knows: nodeset -LL"
 
 
 def is_group(word: str) -> bool:
     """Whether this word of a node list is a group's name."""
     return word.startswith("@")
+
+
+def is_expression(item: str) -> bool:
+    """Whether this item is a node set with an operator or a wildcard; what follows `netns:/` is a file's path."""
+    return bool(_OPERATORS.search(item)) and "netns:/" not in item
 
 
 def group_nodes(word: str) -> tuple[str, ...]:
@@ -27,11 +40,25 @@ def group_nodes(word: str) -> tuple[str, ...]:
     """
     if not _GROUP.fullmatch(word):
         raise UsageError(f"{word!r} can't be a group's name", fix="write @GROUP or @SOURCE:GROUP")
+    return _nodes(word, f"{word}: groups are ClusterShell's", "this group has no nodes")
+
+
+def expression_nodes(item: str) -> tuple[str, ...]:
+    """The nodes of a set with operators, read from left to right, sorted as ClusterShell sorts; raises UsageError."""
+    for piece in _SPLIT.split(item):
+        word = piece.strip(" ")
+        if not (_GROUP if is_group(word) else _NAMES).fullmatch(word):
+            message = f"{item!r}: {word!r} can't stand in a node set with operators: names, sets and @groups can"
+            raise UsageError(message, fix="write it as in node[1-9]!node[3-4], @gpu&rack1n*, @a^@b")
+    return _nodes(item, f"{item!r}: `!`, `&`, `^`, `*` and `?` are ClusterShell's", "no node is left")
+
+
+def _nodes(word: str, whose: str, none: str) -> tuple[str, ...]:
     try:
         sets, utils = import_module("ClusterShell.NodeSet"), import_module("ClusterShell.NodeUtils")
     except ImportError as error:
         raise UsageError(
-            f"{word}: groups are ClusterShell's, which can't be imported here: {error}",
+            f"{whose}, which can't be imported here: {error}",
             fix="pip install 'fabricdoc[cluster]', or name the nodes: node[001-128]",
         ) from error
     failures = (sets.NodeSetException, utils.GroupResolverError, utils.GroupSourceError, OSError)
@@ -40,9 +67,7 @@ def group_nodes(word: str) -> tuple[str, ...]:
         check_count(len(nodes), word)
         names = tuple(str(name) for name in nodes)
     except failures as error:
-        raise UsageError(
-            f"{word}: ClusterShell does not know it: {error}", fix="see the groups it knows: nodeset -LL"
-        ) from error
+        raise UsageError(f"{word}: ClusterShell does not know it: {error}", fix=_FIX) from error
     if not names:
-        raise UsageError(f"{word}: this group has no nodes", fix="see the groups it knows: nodeset -LL")
+        raise UsageError(f"{word}: {none}", fix=_FIX)
     return names

@@ -137,16 +137,31 @@ def default_name(target: str) -> str:
 def parse_nodes(items: Sequence[str], config: Config) -> tuple[NodeSpec, ...]:
     """The nodes a command means. `items` (comma lists of nodes, node sets, groups) beat the file's; neither means here.
 
+    Each of `items` that holds an operator of ClusterShell's is one set as a whole.
+
     An item that is the name of a node in the file means that node with all the file says of it. Raises UsageError
     for a bad item or a name used twice.
     """
     known = {node.name: node for node in config.nodes}
-    wanted = _ungrouped(expand_all(items))
+    wanted = _wanted(items)
     if not wanted:
         return config.nodes or (NodeSpec("local", "local"),)
     nodes = tuple(known.get(part) or parse_node(part, ssh_config=config.ssh_config) for part in wanted)
     check_unique(nodes)
     return nodes
+
+
+def _wanted(items: Sequence[str]) -> list[str]:
+    """Every word of the items, sets and groups expanded, in order."""
+    if not any(char in item for item in items for char in "!&^*?"):
+        return _ungrouped(expand_all(items))
+    from fabricdoc.transport.groups import expression_nodes, is_expression
+
+    found: list[str] = []
+    for item in items:
+        found += expression_nodes(item) if is_expression(item) else _ungrouped(expand_all([item]))
+        check_count(len(found), item)
+    return found
 
 
 def _ungrouped(words: Sequence[str]) -> list[str]:

@@ -2,8 +2,8 @@
 
 Text to texts: what a word then means as a node is `nodes`' matter. Zero padding is kept, the order is that written
 (ClusterShell sorts; here the first node is the first rank), a bracket's doubles count once. ClusterShell's other
-operators (`!`, `&`, `^`) are left out: no name of a node holds those characters. A bracket with a colon is an IPv6
-address and stays as it is; so does all that follows `netns:/`, which is a file.
+operators (`!`, `&`, `^`) and wildcards are `groups`' matter: no name of a node holds those characters. A bracket with a
+colon is an IPv6 address and stays as it is; so does all that follows `netns:/`, which is a file.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """What many nodes over ssh cost the machine that asks: wall time, processes at once, memory.
 
-    python tests/benchmarks/fanout.py [NODES] [ROUNDS]
+    python tests/benchmarks/fanout.py [NODES] [ROUNDS] [MANY]
 
 First two nodes of a lab, each behind a real sshd in its own namespaces, joined by two crossed cables: `fabricdoc scan`
 with the cables proven, cold (the connections are made) and warm. Then NODES (64) names of one sshd on loopback. Every
 "node" is this machine, so its cores do the work of all of them: the wall time of many nodes says how busy it is, while
-processes and memory of the asking side are what they would be anywhere. Needs root, ssh and sshd.
+processes and memory of the asking side are what they would be anywhere. Last MANY (1000) nodes behind a program that
+stands for ssh and answers, after the time that a node takes, with the report of a scan of this machine: what the asking
+side itself costs. Needs root, ssh and sshd.
 """
 
 from __future__ import annotations
@@ -139,22 +141,90 @@ def many(folder: Path, count: int) -> None:
                 say(f"  {message}")
 
 
+# stands for ssh, sshd and the node's python: takes the zip and the request, waits, answers as the probe would
+STAND_IN = """#!{python} -IS
+import os, sys, time
+words = sys.argv[-1].split()
+size, nonce = int(words[-3]), words[-1]
+def take(count):
+    while count:
+        count -= len(os.read(0, count) or sys.exit(98))
+def say(text):
+    data = ("\\n\\x1e" + nonce + " " + text + "\\n").encode()
+    while data:
+        data = data[os.write(1, data):]
+say('{{"event":"started","pid":%d,"start":1}}' % os.getpid())
+take(size)
+while os.read(0, 1) != b"\\n":
+    pass
+time.sleep({node_s})
+say(open("{report}").read())
+while os.read(0, 4096):
+    pass
+"""
+NODE_S = 0.3
+
+REPORT = """
+import json
+from fabricdoc.fabric.asking import begin_scan
+from fabricdoc.transport import NodeSpec
+print(json.dumps({"report": begin_scan([NodeSpec("here", "local")], deadline_s=30).answers()[0].message}))
+"""
+
+
+def simulated(folder: Path, count: int) -> None:
+    """That many nodes behind a stand-in for ssh."""
+    made = SshFolder(folder)
+    made.write_client([])
+    report, stand_in = folder / "report", folder / "ssh"
+    text = json.dumps(cost_of(made, table("here"), ("-c", REPORT)).answer["report"], separators=(",", ":"))
+    report.write_text(text)
+    stand_in.write_text(STAND_IN.format(python=sys.executable, node_s=NODE_S, report=report))
+    stand_in.chmod(0o755)
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{folder}:{path}"
+    try:
+        cost = cost_of(made, table(f"n[{1:0{len(str(count))}d}-{count}]"), ("-c", ASK, "30"))
+    finally:
+        os.environ["PATH"] = path
+    say(
+        f"{count} simulated nodes, each {NODE_S:g} s and {len(text) / 1024:.0f} KiB: {cost.answer['answered']} answered"
+    )
+    say(f"  {cost.wall_s:.1f} s; at most {cost.clients} clients at once; this process at most {cost.own_mib:.0f} MiB")
+    for message in cost.answer["failed"][:3]:
+        say(f"  {message}")
+
+
 def say(text: str) -> None:
     """One line of the result."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
+def processor() -> str:
+    """The processor's name as the kernel tells it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "processor unknown"
+    )
+
+
+def ssh_version() -> str:
+    """What `ssh -V` says."""
+    return subprocess.run(["ssh", "-V"], capture_output=True, text=True, timeout=10, check=False).stderr.strip()
+
+
 def main(words: Sequence[str]) -> int:
     """Both parts, after what the machine is and how busy it was."""
-    count, rounds = int(words[0]) if words else 64, int(words[1]) if len(words) > 1 else 5
+    count, rounds, thousand = (int(word) for word in (*words, *("64", "5", "1000")[len(words) :]))
     if missing := why_not():
         say(missing)
         return 1
     load = os.getloadavg()[0]
-    say(f"{platform.system()} {platform.release()}, Python {platform.python_version()}, {os.cpu_count()} cores")
+    say(f"{platform.system()} {platform.release()} {platform.machine()}, {processor()}, {os.cpu_count()} cores")
+    say(f"Python {platform.python_version()}, {ssh_version()}; {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}")
     say(f"load before: {load:.1f}" + ("" if load < CALM else ": a busy machine, so times are upper bounds"))
-    for act, argument in ((pair, rounds), (many, count)):
+    for act, argument in ((pair, rounds), (many, count), (simulated, thousand)):
         with tempfile.TemporaryDirectory(prefix="fd-", dir="/tmp") as folder:
             act(Path(folder), argument)
     return 0

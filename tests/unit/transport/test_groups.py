@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
 from fabricdoc.transport.config import Config
-from fabricdoc.transport.groups import group_nodes, is_group
+from fabricdoc.transport.groups import expression_nodes, group_nodes, is_expression, is_group
 from fabricdoc.transport.nodes import parse_nodes
 
 pytestmark = pytest.mark.unit
@@ -98,13 +99,63 @@ def test_only_plain_words_pass(text: str) -> None:
             group_nodes("@" + text)
 
 
+@pytest.mark.usefixtures("clustershell")
+def test_a_set_with_operators_is_handed_over_whole_and_others_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(GROUPS, "node[1-3],x!node2,@gpu", ["node1", "node3", "x"])
+    names = [node.name for node in parse_nodes(["z2,z1", "node[1-3],x!node2,@gpu"], Config())]
+    assert names == ["z2", "z1", "node1", "node3", "x"]
+    assert FakeNodeSet.asked == ["node[1-3],x!node2,@gpu"]
+
+
+@pytest.mark.usefixtures("clustershell")
+@pytest.mark.parametrize(
+    "item",
+    [
+        "a!$(id)",
+        "a!@b;c",
+        "@a b&c",
+        "me@n1!n2",
+        "n=a!b",
+        "a!",
+        "!a",
+        "a&&b",
+        "a!`x`",
+        "a!'b'",
+        "@-x!a",
+        "a\n!b",
+        "a&b:1",
+        "a!b\x00",
+    ],
+)
+def test_an_expression_that_a_sites_command_could_stumble_on_never_gets_there(item: str) -> None:
+    with pytest.raises(UsageError, match="can't stand in a node set"):
+        parse_nodes([item], Config())
+    assert FakeNodeSet.asked == []
+
+
+def test_a_namespaces_file_is_no_expression() -> None:
+    assert not is_expression("a=netns:/run/x*y")
+    assert [node.target for node in parse_nodes(["a=netns:/run/x*y"], Config())] == ["netns:/run/x*y"]
+    assert not is_expression("node[1-3],@gpu")
+
+
+@given(st.text(max_size=20))
+def test_only_names_sets_and_groups_pass(text: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_.*?\[\],/@:!&^ -]*", text):
+        with pytest.raises(UsageError):
+            expression_nodes(f"a!{text}")
+
+
 def test_without_clustershell_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ClusterShell.NodeSet", None)
     with pytest.raises(UsageError, match="ClusterShell's, which can't be imported") as caught:
         parse_nodes(["@compute"], Config())
     assert "fabricdoc[cluster]" in caught.value.fix
+    with pytest.raises(UsageError, match=r"`!`, `&`, `\^`, `\*` and `\?` are ClusterShell's, which can't") as caught:
+        parse_nodes(["node[1-9]!node3"], Config())
+    assert "fabricdoc[cluster]" in caught.value.fix
 
 
-def test_sets_need_no_clustershell() -> None:
-    parse_nodes(["node[1-2]"], Config())
-    assert "ClusterShell" not in sys.modules
+def test_sets_need_no_clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ClusterShell.NodeSet", None)
+    assert [node.name for node in parse_nodes(["node[1-2]"], Config())] == ["node1", "node2"]
