@@ -18,11 +18,17 @@ from fabricdoc.transport.targets import reached_by
 from fabricdoc.transport.zipapp import build_zip, probe_sources, probe_zip
 
 if TYPE_CHECKING:
+    from fabricdoc.transport.announced import announced_peers
     from fabricdoc.transport.hostfile import read_hostfile
-    from fabricdoc.transport.peers import Peer, known_peers
-    from fabricdoc.transport.slurm import allocated_nodes
+    from fabricdoc.transport.peers import Peer, hosts_of, known_peers
+    from fabricdoc.transport.slurm import allocated_nodes, allocated_peers
 
-LATER = {"hostfile": ("read_hostfile",), "peers": ("Peer", "known_peers"), "slurm": ("allocated_nodes",)}
+LATER = {
+    "announced": ("announced_peers",),
+    "hostfile": ("read_hostfile",),
+    "peers": ("Peer", "hosts_of", "known_peers"),
+    "slurm": ("allocated_nodes", "allocated_peers"),
+}
 
 __all__ = [
     "DEFAULT_PYTHON",
@@ -36,10 +42,13 @@ __all__ = [
     "Peer",
     "Said",
     "allocated_nodes",
+    "allocated_peers",
+    "announced_peers",
     "ask",
     "build_zip",
     "check_unique",
     "default_name",
+    "hosts_of",
     "known_peers",
     "load_config",
     "open_channels",

@@ -1,4 +1,4 @@
-"""Hosts that this user's ssh already knows: candidates for the nodes of a fabric. Files are read, nothing is reached.
+"""Hosts that this machine's files already name: candidates for the nodes of a fabric. Nothing is reached here.
 
 Only what may stand beside this machine is named: a private or link-local address, a name without a dot or of a local
 domain. A known host far away (a forge, a customer) is no node, and is not logged in to for a guess.
@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import read_text
 from fabricdoc.transport.grammar import parse_target
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
+    Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_BYTES = 1024 * 1024
 MAX_FILES = 32
@@ -33,16 +39,34 @@ class Peer:
     source: str
 
 
-def known_peers(folder: Path) -> tuple[Peer, ...]:
+def known_peers(folder: Path, system: Path | None = None) -> tuple[Peer, ...]:
     """The near hosts of `config` and `known_hosts` in the folder ~/.ssh, each once, the configuration's first.
 
-    What can't be read, hashed names and patterns are passed over; at most 256 are told.
+    `system` is the machine's own list of host keys, read last. What can't be read, hashed names and patterns are passed
+    over; at most 256 are told.
     """
     found: dict[str, Peer] = {}
-    for target, source in (*_of_config(folder), *_of_known_hosts(folder)):
+    more = _of_known_hosts(system) if system else ()
+    for target, source in (*_of_config(folder), *_of_known_hosts(folder / "known_hosts"), *more):
         if len(found) < MAX_PEERS and target not in found and _is_target(target):
             found[target] = Peer(target, source)
     return tuple(found.values())
+
+
+def hosts_of(path: Path, networks: Sequence[Network]) -> tuple[Peer, ...]:
+    """The names of a hosts file whose address lies in one of these networks, the first of each line; at most 256."""
+    from ipaddress import ip_address
+
+    found: dict[str, Peer] = {}
+    for line in _lines(path):
+        words = line.partition("#")[0].split()
+        try:
+            address = ip_address(words[0]) if len(words) > 1 else None
+        except ValueError:
+            continue
+        if address and any(address in network for network in networks) and _is_target(words[1]):
+            found.setdefault(words[1], Peer(words[1], path.name))
+    return tuple(found.values())[:MAX_PEERS]
 
 
 def is_near(host: str) -> bool:
@@ -104,9 +128,9 @@ def _keyword(line: str) -> tuple[str, str]:
     return (match[1].lower(), match[2].strip('"')) if match else ("", "")
 
 
-def _of_known_hosts(folder: Path) -> Iterator[tuple[str, str]]:
-    """Every plain name of known_hosts that is near, with its port where it has one of its own."""
-    for line in _lines(folder / "known_hosts"):
+def _of_known_hosts(path: Path) -> Iterator[tuple[str, str]]:
+    """Every plain name of a list of host keys that is near, with its port where it has one of its own."""
+    for line in _lines(path):
         words = line.split()
         if len(words) < 3 or words[0].startswith(("#", "@", "|")):
             continue
@@ -115,4 +139,4 @@ def _of_known_hosts(folder: Path) -> Iterator[tuple[str, str]]:
             host = ported[1] if ported else name
             place = f"[{host}]" if ":" in host else host
             if is_near(host):
-                yield f"{place}:{ported[2]}" if ported else place, "known_hosts"
+                yield f"{place}:{ported[2]}" if ported else place, path.name

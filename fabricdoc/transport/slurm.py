@@ -16,6 +16,7 @@ from fabricdoc.errors import UsageError
 from fabricdoc.transport.config import Config
 from fabricdoc.transport.nodes import NodeSpec, check_unique
 from fabricdoc.transport.nodesets import expand_all
+from fabricdoc.transport.peers import MAX_PEERS, Peer
 
 # seconds srun may wait for room in the allocation before it says that the nodes are busy
 ROOM_S = 10
@@ -58,6 +59,15 @@ def allocated_names() -> tuple[str, ...]:
 def _expanded(listed: str) -> tuple[str, ...]:
     """Once for all nodes of a large allocation."""
     return tuple(expand_all([listed]))
+
+
+def allocated_peers() -> tuple[Peer, ...]:
+    """The allocation's nodes as hosts for ssh (a job lets its user in there); none outside one, at most 256."""
+    try:
+        allocation()
+        return tuple(Peer(name, "the Slurm job") for name in allocated_names()[:MAX_PEERS])
+    except UsageError:
+        return ()
 
 
 def allocated_nodes(config: Config) -> tuple[NodeSpec, ...]:

@@ -1,7 +1,8 @@
 """`fabricdoc init`: find the nodes that this machine can reach, and write them down as fabric.toml.
 
-This machine is read, then every host that its ssh knows and every neighbour on a fabric port is asked as a scan asks,
-with host keys checked and no password. A node is kept when it has an HCA. Nothing is installed or changed anywhere.
+This machine is read, then every near host that its files, its Slurm job, avahi or a fabric port's neighbours name is
+asked as a scan asks, with host keys checked and no password. A node is kept when it has an HCA. Nothing is installed or
+changed anywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.fabric import scan
@@ -19,10 +21,26 @@ from fabricdoc.files import home_folder
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import FailedNode, Node
 from fabricdoc.sudo import give_away, sudo_owner
-from fabricdoc.transport import DEFAULT_PYTHON, NodeSpec, Peer, default_name, known_peers
+from fabricdoc.transport import (
+    DEFAULT_PYTHON,
+    NodeSpec,
+    Peer,
+    allocated_peers,
+    announced_peers,
+    default_name,
+    hosts_of,
+    known_peers,
+)
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
 
 # what a user can mend, and so is worth a line in the file; a host that is simply off is not
 MENDABLE = ("ssh-host-unknown", "ssh-host-key", "ssh-permission", "python-missing", "python-too-old")
+# hosts that are asked: a known_hosts of years, or a neighbour table somebody filled, is no reason to log in everywhere
+MOST_ASKED = 256
+HOSTS = Path("/etc/hosts")
+SYSTEM_KEYS = Path("/etc/ssh/ssh_known_hosts")
 LIVE = ("reachable", "stale", "delay", "probe", "permanent")
 
 
@@ -45,14 +63,16 @@ def find_nodes(named: Sequence[NodeSpec], progress: Callable[[str], None]) -> Fo
     progress("reading this machine")
     here = NodeSpec(_own_name(), "local")
     own = scan([here])
-    peers = (*_known(), *(peer for node in own.nodes for peer in neighbours_of(node)))
-    specs, sources = _specs(here, named, peers)
+    near = [peer for node in own.nodes for peer in _near(node)]
+    specs, sources, left = _specs(here, named, _chosen(_known(), near))
     progress(f"asking {len(specs)} host{'s' if len(specs) != 1 else ''} that ssh knows or a fabric port sees")
     asked = scan(specs) if specs else own
     read = {node.name: node for node in (*own.nodes, *asked.nodes)}
     ours = () if any(spec.name == here.name or spec.target == "local" for spec in named) else (here,)
     kept = _kept((*ours, *specs), read, {spec.name for spec in named})
-    remarks = _remarks(read, kept, sources, asked.failed)
+    remarks = [*_remarks(read, kept, sources, asked.failed)]
+    if left:
+        remarks.append(f"{left} more hosts are near and were not asked; name those that count: fabricdoc init --nodes")
     return Found(kept or (here,), tuple(remarks))
 
 
@@ -66,13 +86,47 @@ def _own_name() -> str:
 def _known() -> tuple[Peer, ...]:
     owner = sudo_owner()
     home = owner.home if owner else home_folder()
-    return known_peers(home / ".ssh") if home else ()
+    return (*allocated_peers(), *(known_peers(home / ".ssh", SYSTEM_KEYS) if home else ()))
+
+
+def _near(node: Node) -> Iterator[Peer]:
+    """The hosts that this machine's fabric ports lead to: by name, as announced, as neighbours."""
+    yield from hosts_of(HOSTS, fabric_networks(node))
+    yield from announced_peers(fabric_netdevs(node))
+    yield from neighbours_of(node)
+
+
+def _chosen(known: Sequence[Peer], near: Sequence[Peer]) -> tuple[Peer, ...]:
+    """All of them, each once, known ones first; of too many each kind has at least half of the places."""
+    near = list(dict.fromkeys(near))
+    known = list(dict.fromkeys(known))
+    many = max(MOST_ASKED - len(near), MOST_ASKED // 2)
+    return (*known[:many], *near, *known[many:])
+
+
+def fabric_netdevs(node: Node) -> frozenset[str]:
+    """The netdevs of a node's HCAs."""
+    hcas = () if isinstance(node.hcas, Unknown) else node.hcas
+    return frozenset(port.netdev for hca in hcas for port in hca.ports if isinstance(port.netdev, str))
+
+
+def fabric_networks(node: Node) -> list[IPv4Network | IPv6Network]:
+    """The networks that a node's HCAs are in, but for those that hold everything or one host."""
+    from ipaddress import ip_network
+
+    ports, found = fabric_netdevs(node), []
+    for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
+        for address in netdev.addresses if netdev.name in ports else ():
+            try:
+                found.append(ip_network(f"{address.ip}/{address.prefix}", strict=False))
+            except ValueError:
+                continue
+    return [network for network in found if 8 <= network.prefixlen < network.max_prefixlen]
 
 
 def neighbours_of(node: Node) -> Iterator[Peer]:
     """The hosts that answered lately on a port of an HCA."""
-    hcas = () if isinstance(node.hcas, Unknown) else node.hcas
-    ports = {port.netdev for hca in hcas for port in hca.ports if isinstance(port.netdev, str)}
+    ports = fabric_netdevs(node)
     for neighbour in () if isinstance(node.neighbours, Unknown) else node.neighbours:
         if neighbour.netdev in ports and neighbour.state.lower() in LIVE:
             scope = f"%{neighbour.netdev}" if neighbour.ip.startswith("fe80:") else ""
@@ -82,10 +136,14 @@ def neighbours_of(node: Node) -> Iterator[Peer]:
 
 def _specs(
     here: NodeSpec, named: Sequence[NodeSpec], peers: Sequence[Peer]
-) -> tuple[tuple[NodeSpec, ...], dict[str, str]]:
-    """The nodes to ask, named ones first, each name once; and where each was found."""
+) -> tuple[tuple[NodeSpec, ...], dict[str, str], int]:
+    """The nodes to ask, named ones first, each name once; where each was found; how many more there would be."""
     specs, sources = {spec.name: spec for spec in named}, {spec.name: "named" for spec in named}
+    left = 0
     for peer in peers:
+        if len(specs) - len(named) >= MOST_ASKED:
+            left += 1
+            continue
         try:
             name = default_name(peer.target)
             spec = NodeSpec(name, peer.target)
@@ -93,7 +151,7 @@ def _specs(
             continue
         if name != here.name and name not in specs:
             specs[name], sources[name] = spec, peer.source
-    return tuple(specs.values()), sources
+    return tuple(specs.values()), sources, left
 
 
 def _kept(specs: Sequence[NodeSpec], read: dict[str, Node], named: set[str]) -> tuple[NodeSpec, ...]:
@@ -177,6 +235,8 @@ def write_config(path: Path, text: str, *, force: bool) -> None:
     except FileExistsError:
         check_absent(path, force=False)
         raise
+    except UnicodeEncodeError as error:
+        raise UsageError("a node's python, image or container is no UTF-8 text", fix="name it in UTF-8") from error
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror}", fix="go to a folder of yours") from error
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.transport.grammar import parse_target
-from fabricdoc.transport.peers import MAX_PEERS, Peer, is_near, known_peers
+from fabricdoc.transport.peers import MAX_PEERS, Peer, hosts_of, is_near, known_peers
 
 pytestmark = pytest.mark.unit
 
@@ -104,6 +105,40 @@ def test_an_include_leads_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("Host secret\n")
     (tmp_path / "ssh" / "config").write_text(f"Include ../other\nInclude {tmp_path}/other\nInclude ~/other\n")
     assert known_peers(tmp_path / "ssh") == ()
+
+
+HOSTS = """127.0.0.1 localhost
+10.77.0.2\tspark2 spark2.lan  # the other one
+10.77.0.3 spark3
+10.77.0.4
+fd00::2 spark6
+192.168.1.9 nas
+10.77.0.5 -oProxyCommand=x
+10.77.0.6 a;b
+no-address host
+10.77.0.2 again
+"""
+
+
+def test_names_of_a_hosts_file_count_in_the_fabrics_networks_alone(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text(HOSTS)
+    networks = [ip_network("10.77.0.0/24"), ip_network("fd00::/64")]
+    assert hosts_of(tmp_path / "hosts", networks) == tuple(
+        Peer(name, "hosts") for name in ("spark2", "spark3", "spark6", "again")
+    )
+    assert hosts_of(tmp_path / "hosts", []) == ()
+    assert hosts_of(tmp_path / "absent", networks) == ()
+    (tmp_path / "hosts").write_text("".join(f"10.77.0.9 n{number}\n" for number in range(MAX_PEERS + 9)))
+    assert len(hosts_of(tmp_path / "hosts", networks)) == MAX_PEERS
+
+
+def test_the_machines_own_list_of_keys_comes_last(tmp_path: Path) -> None:
+    (tmp_path / "known_hosts").write_text("spark1 ssh-rsa A\n")
+    (tmp_path / "ssh_known_hosts").write_text("spark1 ssh-rsa A\nspark2 ssh-rsa A\nfar.example.com ssh-rsa A\n")
+    assert known_peers(tmp_path, tmp_path / "ssh_known_hosts") == (
+        Peer("spark1", "known_hosts"),
+        Peer("spark2", "ssh_known_hosts"),
+    )
 
 
 @given(st.text(max_size=200), st.text(alphabet="abn1.,[]:|@*%- \n", max_size=120))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.errors import UsageError
-from fabricdoc.transport import NodeSpec, allocated_nodes
+from fabricdoc.transport import NodeSpec, Peer, allocated_nodes, allocated_peers
 from fabricdoc.transport.config import Config
 from fabricdoc.transport.slurm import allocated_names, allocation, srun_argv
 from fabricdoc.transport.targets import command_for, reached_by
@@ -53,6 +53,15 @@ def test_what_the_file_says_of_a_name_is_kept() -> None:
     known = NodeSpec("node02", "me@10.0.0.2", python="/opt/p", ports=("enp1s0",), user="me")
     nodes = allocated_nodes(Config((known,)))
     assert nodes[1] == NodeSpec("node02", "slurm:node02", python="/opt/p", ports=("enp1s0",))
+
+
+def test_the_jobs_nodes_are_hosts_for_ssh_and_outside_one_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert allocated_peers() == ()
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    assert allocated_peers() == ()
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[001-999]")
+    assert allocated_peers()[:2] == (Peer("node001", "the Slurm job"), Peer("node002", "the Slurm job"))
+    assert len(allocated_peers()) == 256
 
 
 @pytest.mark.usefixtures("inside")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +14,10 @@ from fabricdoc.cli import main
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode, Node
-from fabricdoc.model.netdev import Neighbour
+from fabricdoc.model.netdev import Address, Neighbour
 from fabricdoc.transport import NodeSpec, Peer, load_config
 from fabricdoc.workflow import check_absent, config_text, find_nodes, write_config
-from fabricdoc.workflow.starting import Found, neighbours_of
+from fabricdoc.workflow.starting import Found, fabric_networks, neighbours_of
 from tests.fabrics import crossed_pair, hca
 
 pytestmark = pytest.mark.unit
@@ -51,12 +52,16 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Node | str]:
 
     monkeypatch.setattr("fabricdoc.workflow.starting.scan", scan)
     monkeypatch.setattr("fabricdoc.workflow.starting.socket.gethostname", lambda: "here")
+    monkeypatch.setattr("fabricdoc.workflow.starting.hosts_of", lambda _path, _networks: ())
+    monkeypatch.setattr("fabricdoc.workflow.starting.announced_peers", lambda _netdevs: ())
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.delenv("SLURM_JOBID", raising=False)
     return answers
 
 
 def known(monkeypatch: pytest.MonkeyPatch, *targets: str) -> None:
     peers = tuple(Peer(target, "known_hosts") for target in targets)
-    monkeypatch.setattr("fabricdoc.workflow.starting.known_peers", lambda _folder: peers)
+    monkeypatch.setattr("fabricdoc.workflow.starting.known_peers", lambda _folder, _system: peers)
 
 
 def names(found: Found) -> list[str]:
@@ -106,6 +111,82 @@ def test_this_machine_is_written_once_where_it_is_named(
     known(monkeypatch, "spark2")
     world["spark2"] = machine("x", boot="b2")
     assert find_nodes((own,), lambda _text: None).nodes == (own, NodeSpec("spark2", "spark2"))
+
+
+def test_every_place_that_names_a_host_is_looked_at_and_named_in_the_remark(
+    world: dict[str, Node | str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, "spark1")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[1-2]")
+    own = machine("x", boot="b0")
+    world["local"] = own.model_copy(update={"neighbours": (Neighbour(ip="10.0.0.9", netdev="p0", state="stale"),)})
+    place = "fabricdoc.workflow.starting."
+    monkeypatch.setattr(place + "hosts_of", lambda path, _networks: (Peer("spark3", path.name),))
+    monkeypatch.setattr(place + "announced_peers", lambda netdevs: (Peer("169.254.1.2", f"mDNS on {min(netdevs)}"),))
+    for target in ("node1", "node2", "spark1", "spark3", "169.254.1.2", "10.0.0.9"):
+        world[target] = "ssh-permission"
+    remarks = find_nodes((), lambda _text: None).remarks
+    assert [remark.partition(";")[0] for remark in remarks] == [
+        "node1: no (the Slurm job)",
+        "node2: no (the Slurm job)",
+        "spark1: no (known_hosts)",
+        "spark3: no (hosts)",
+        "169.254.1.2: no (mDNS on p0)",
+        "10.0.0.9: no (neighbour on p0)",
+    ]
+
+
+def test_a_flood_of_neighbours_is_asked_in_part_and_does_not_push_out_the_known(
+    world: dict[str, Node | str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch, *(f"spark{number}" for number in range(200)))
+    rows = tuple(
+        Neighbour(ip=f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", netdev="p0", state="reachable") for n in range(100_000)
+    )
+    world["local"] = machine("x", boot="b0").model_copy(update={"neighbours": rows})
+    world["spark100"], world["10.0.0.100"] = machine("x", boot="b1"), machine("x", boot="b2")
+    begun = time.monotonic()
+    found = find_nodes((), lambda _text: None)
+    assert time.monotonic() - begun < 5
+    assert names(found) == ["here", "spark100", "10.0.0.100"]
+    assert found.remarks[-1].startswith(f"{100_000 + 200 - 256} more hosts are near and were not asked")
+
+
+def test_hostile_names_of_netdevs_and_addresses_come_to_nothing(
+    world: dict[str, Node | str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(monkeypatch)
+    odd = 'p0";\x1b[31m\n#'
+    own = machine("x", boot="b0").model_copy(update={"hcas": (hca("rocep1s0f0", odd),)})
+    rows = tuple(
+        Neighbour(ip=ip, netdev=odd, state="stale")
+        for ip in ("fe80::1", "-oProxyCommand=x", "10.0.0.2\n[ssh]", "'", "10.0.0.3")
+    )
+    world["local"] = own.model_copy(update={"neighbours": rows})
+    world["10.0.0.3"] = "ssh-host-unknown"
+    found = find_nodes((), lambda _text: None)
+    text = config_text(found)
+    assert names(found) == ["here"]
+    assert [line for line in text.splitlines() if "10.0.0.3" in line] == [
+        '# 10.0.0.3: no (neighbour on p0";?[31m?#); mend it'
+    ]
+
+
+def test_the_networks_of_a_fabric_are_those_of_its_ports_and_none_that_holds_everything() -> None:
+    node = crossed_pair().nodes[0].model_copy(update={"hcas": (hca("rocep1s0f0", "p0"),)})
+    assert [str(network) for network in fabric_networks(node)] == ["10.77.0.0/24"]
+    assert fabric_networks(node.model_copy(update={"netdevs": Unknown(unknown="x")})) == []
+    assert fabric_networks(node.model_copy(update={"hcas": Unknown(unknown="x")})) == []
+    wide = node.netdevs[0].model_copy(update={"addresses": (Address(ip="10.0.0.1", prefix=0, family="ipv4"),)})
+    assert fabric_networks(node.model_copy(update={"netdevs": (wide,)})) == []
+
+
+def test_what_is_no_text_is_not_written(tmp_path: Path) -> None:
+    node = NodeSpec("a", "a", python="/opt/\udcff")
+    with pytest.raises(UsageError, match="no UTF-8"):
+        write_config(tmp_path / "fabric.toml", config_text(Found((node,), ())), force=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_neighbours_count_on_ports_of_hcas_and_while_they_live() -> None:
