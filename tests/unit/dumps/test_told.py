@@ -71,3 +71,26 @@ def test_parts_do_not_overlap_and_leave_no_line_out(name: str) -> None:
 def test_values_are_json(name: str) -> None:
     for one in read_text(name, fixture(name)).told:
         assert json.loads(json.dumps(one.value)) == one.value
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_file_cut_anywhere_tells_no_more_than_the_whole(name: str) -> None:
+    text = fixture(name)
+    whole = {(one.path, str(one.value)) for one in read_text(name, text).told if not one.weak}
+    paths = {path for path, _value in whole} | {one.path for one in read_text(name, text).told}
+    for size in range(0, len(text), max(1, len(text) // 12)):
+        cut = text[:size].rpartition("\n")[0]
+        assert {one.path for one in read_text(name, cut).told} <= paths or name.endswith((".json", ".json0"))
+
+
+@pytest.mark.parametrize(
+    ("one", "field"), [(FIRST, "line"), (READING, "name"), (READING.parts[0], "first"), (Place("f", 1), "file")]
+)
+def test_facts_and_parts_can_not_be_changed(one: object, field: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(one, field, 9)
+
+
+def test_every_kind_of_path_is_met_in_the_fixtures() -> None:
+    met = {str(one.path[0]) for name in TEXTS for one in read_text(name, fixture(name)).told}
+    assert met <= set(KINDS) and len(met) > 10

@@ -117,3 +117,27 @@ def test_an_endless_answer_is_cut() -> None:
     said, reason = finish(work)
     assert said == {"x": "y" * 100_000}
     assert reason == "an answer above 4194304 bytes"
+
+
+def test_a_reason_that_the_child_gave_stays_beside_what_it_said_before() -> None:
+    def work(say: Say) -> None:
+        say({"before": 1})
+        raise OSError(5, "Input/output error")
+
+    assert finish(work) == ({"before": 1}, "Input/output error")
+
+
+def test_two_children_do_not_hear_each_other() -> None:
+    first, second = start(lambda say: say({"one": 1}), 10.0), start(lambda say: say({"two": 2}), 10.0)
+    assert second.finish(10.0) == ({"two": 2}, "")
+    assert first.finish(10.0) == ({"one": 1}, "")
+
+
+def test_no_descriptor_and_no_process_is_left() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    made = [start(lambda say: say({"x": 1}), 10.0) for _ in range(3)]
+    assert [one.finish(10.0)[1] for one in made] == ["", "", ""]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    for one in made:
+        with pytest.raises(ProcessLookupError):
+            os.kill(one.pid, 0)

@@ -70,3 +70,35 @@ def test_a_torch_without_external_events_has_no_external_clock(monkeypatch: pyte
 
     monkeypatch.setattr(torch, "cuda", SimpleNamespace(Event=old))
     assert clocks.external_clock() is None
+
+
+def test_host_marks_never_go_back() -> None:
+    clock = clocks.HostClock()
+    marks = [clock.mark() for _ in range(200)]
+    assert marks == sorted(marks)
+    assert clock.between_us(marks[0], marks[-1]) == (marks[-1] - marks[0]) / 1000 >= 0
+
+
+def test_a_second_series_that_is_longer_makes_only_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Event] = []
+
+    def event(**options: Any) -> Event:
+        made.append(Event(**options))
+        return made[-1]
+
+    monkeypatch.setattr(torch, "cuda", SimpleNamespace(Event=event))
+    clock = clocks.DeviceClock()
+    for length, events in ((3, 3), (2, 3), (5, 5), (5, 5)):
+        clock.begin()
+        for _ in range(length):
+            clock.mark()
+        assert len(made) == events
+
+
+def test_an_error_that_is_not_about_options_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_options: Any) -> Event:
+        raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr(torch, "cuda", SimpleNamespace(Event=broken))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        clocks.external_clock()

@@ -158,3 +158,9 @@ def test_the_call_goes_to_torch_distributed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(dist, "all_gather_single", lambda out, part: seen.append(("new name", part.numel())))
     space.collective(Shape("all_gather", 16, "bfloat16")).call()
     assert seen == [("all_reduce", 8), ("old name", 4), ("new name", 4)]
+
+
+def test_a_call_that_was_not_made_is_not_correct() -> None:
+    one = Workspace([Shape("all_reduce", 16, "bfloat16")], 0, 2, CPU).collective(Shape("all_reduce", 16, "bfloat16"))
+    one.restart()
+    assert not one.correct(1)

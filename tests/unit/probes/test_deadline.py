@@ -57,3 +57,15 @@ def test_timed_work_keeps_its_value_and_its_time_also_when_it_raises() -> None:
     with pytest.raises(KeyError):
         deadline.timed("bad", lambda: {}["no"])
     assert set(deadline.timings_ms) == {"good", "bad"}
+
+
+def test_the_time_that_is_left_shrinks_and_ends_at_nought() -> None:
+    deadline = Deadline(60)
+    first = deadline.left()
+    assert 0 < deadline.left() <= first <= 60
+    assert Deadline(0).left() == Deadline(-5).left() == 0.0
+
+
+def test_a_deadline_inside_another_keeps_to_its_own() -> None:
+    outer, inner = Deadline(30), Deadline(0)
+    assert outer.read("outer", lambda: inner.read("inner", lambda: 1)) == {"unknown": "time limit"}

@@ -73,3 +73,17 @@ def test_one_refusal_costs_one_figure() -> None:
     assert found["power_w"] == {"unknown": "NVML: not supported"}
     assert found["utilization_percent"] == {"unknown": "NVML: GPU is lost"}
     assert found["sm_clock_mhz"] == 2400
+
+
+@pytest.mark.parametrize(
+    "call", ["nvmlDeviceGetClockInfo", "nvmlDeviceGetTemperature", "nvmlDeviceGetUtilizationRates"]
+)
+def test_a_driver_without_a_call_costs_that_figure_alone(call: str) -> None:
+    found = read(Gpu(), without=(call,))
+    missing = [name for name, value in found.items() if value == {"unknown": "NVML: this driver lacks the function"}]
+    assert len(missing) == 1
+
+
+@pytest.mark.parametrize("power", [0, 999, 1000, 4_294_967_295])
+def test_milliwatts_are_told_in_watts(power: int) -> None:
+    assert read(Gpu(power_mw=power))["power_w"] == power / 1000

@@ -49,3 +49,22 @@ def test_what_can_not_be_read_is_a_reason(error: Exception, reason: str) -> None
 
 def test_what_can_be_read_is_the_value() -> None:
     assert fact(lambda: 5) == 5
+
+
+def test_a_missing_function_is_an_attribute_error_and_a_reason() -> None:
+    opened = Nvml(nvml([Gpu()], without=("nvmlDeviceGetPowerUsage",)))
+    with pytest.raises(AttributeError):
+        opened.number("nvmlDeviceGetPowerUsage", DEVICE)
+    assert fact(lambda: opened.number("nvmlDeviceGetPowerUsage", DEVICE)) == {
+        "unknown": "NVML: this driver lacks the function"
+    }
+
+
+def test_without_words_of_its_own_a_part_that_has_none_says_not_supported() -> None:
+    opened = Nvml(nvml([Gpu(refused={"nvmlDeviceGetPowerUsage": 3})]))
+    assert fact(lambda: opened.number("nvmlDeviceGetPowerUsage", DEVICE)) == {"unknown": "NVML: not supported"}
+
+
+def test_an_error_of_ours_is_no_fact() -> None:
+    with pytest.raises(ZeroDivisionError):
+        fact(lambda: 1 // 0)

@@ -84,3 +84,12 @@ def test_the_file_of_a_loaded_library_is_found_in_the_maps(tmp_path: Path) -> No
     assert verbs.mapped_path("libnone.so", str(maps)) == ""
     assert verbs.mapped_path("libibverbs.so", f"{tmp_path}/gone") == ""
     assert "libc" in verbs.mapped_path("libc")
+
+
+def test_ports_are_asked_up_to_the_first_that_is_none_and_never_more_than_eight() -> None:
+    said = asked(stand_in([VerbsDevice(b"wide", (5,) * 12)]))
+    assert list(said["mtus"]) == [f"wide/{number}" for number in range(1, verbs.MAX_PORTS + 1)]
+
+
+def test_no_device_is_an_answer() -> None:
+    assert asked(stand_in([]))["mtus"] == {}

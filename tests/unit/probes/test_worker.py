@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -137,3 +140,81 @@ def test_the_check_compares_after_exactly_one_call() -> None:
     one = Collective(Shape("all_reduce", 8, "bfloat16"))
     one.calls = 5
     assert worker._check(one) is True  # type: ignore[arg-type]
+
+
+def test_a_phase_that_was_never_entered_has_no_time() -> None:
+    read_fd, write_fd = os.pipe()
+    voice = Voice(write_fd, time.monotonic())
+    voice.end("ok", "")
+    (end,) = spoken(read_fd, write_fd)
+    assert set(end["timings_s"]) == {"fork"} and end["reason"] == ""
+
+
+def test_a_long_word_goes_out_whole_through_a_small_pipe() -> None:
+    read_fd, write_fd = os.pipe()
+    said: list[bytes] = []
+    reader = threading.Thread(target=lambda: said.extend(iter(lambda: os.read(read_fd, 4096), b"")))
+    reader.start()
+    Voice(write_fd, 0.0).say("cell", samples=[1.25] * 100_000)
+    os.close(write_fd)
+    reader.join(20)
+    os.close(read_fd)
+    assert json.loads(b"".join(said))["samples"] == [1.25] * 100_000
+
+
+def test_an_agent_that_is_gone_is_an_error_of_the_pipe() -> None:
+    read_fd, write_fd = os.pipe()
+    os.close(read_fd)
+    with pytest.raises(OSError):
+        Voice(write_fd, 0.0).say("phase", phase="init", at_s=0.0)
+    os.close(write_fd)
+
+
+def test_only_the_first_rank_opens_the_store_and_the_others_go_where_they_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joined: list[tuple[str, int]] = []
+
+    class Store:
+        port = 40123
+
+    monkeypatch.setattr(worker, "open_store", lambda _limit_s: Store())
+    monkeypatch.setattr(worker, "join_store", lambda address, port, _limit_s: joined.append((address, port)))
+    for rank, said in ((0, ["store"]), (1, [])):
+        commands, orders = os.pipe()
+        os.write(orders, b'{"address": "10.77.0.1", "port": 40123}\n')
+        read_fd, write_fd = os.pipe()
+        worker._meet(task(world=2, rank=rank), Voice(write_fd, 0.0), commands)
+        assert [event["event"] for event in spoken(read_fd, write_fd)] == said
+        os.close(commands)
+        os.close(orders)
+    assert joined == [("10.77.0.1", 40123)]
+
+
+def test_a_rank_without_a_gpu_says_so_and_one_with_takes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    assert worker._device(task()) == torch.device("cpu")
+    taken: list[Any] = []
+    cuda = SimpleNamespace(
+        device_count=lambda: 0, set_device=taken.append, Stream=lambda: "new", set_stream=taken.append
+    )
+    monkeypatch.setattr(torch, "cuda", cuda)
+    with pytest.raises(RuntimeError, match="sees no CUDA device"):
+        worker._device(task(backend="nccl"))
+    cuda.device_count = lambda: 2
+    assert worker._device(task(backend="nccl", local_rank=3)) == torch.device("cuda", 1)
+    assert taken == [torch.device("cuda", 1), "new"], "never on the default stream"
+
+
+@pytest.mark.parametrize(("ranks", "answer", "right"), [(2, 2.0, True), (2, 1.0, False), (4, 2.0, False)])
+def test_the_first_all_reduce_must_count_the_ranks(
+    ranks: int, answer: float, right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("torch.distributed.all_reduce", lambda one: one.fill_(answer))
+    monkeypatch.setattr("torch.distributed.get_world_size", lambda: ranks)
+    if right:
+        worker._connect(torch.device("cpu"))
+    else:
+        with pytest.raises(ArithmeticError, match=f"over {ranks} ranks gave {answer}"):
+            worker._connect(torch.device("cpu"))

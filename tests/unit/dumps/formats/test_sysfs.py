@@ -112,3 +112,7 @@ def test_a_slot_far_up_is_a_slot(place: str) -> None:
     value = {"gids": "fe80:0000:0000:0000:0a0b:0cff:fe03:1110", "gid_attrs/types": "RoCE v2"}.get(place, "e0")
     assert {path[3] for path in facts(f"{PORT}/{place}/255:{value}\n")} == {255}
     assert facts(f"{PORT}/{place}/123456:{value}\n") == {}
+
+
+def test_a_proc_path_of_another_kind_tells_nothing() -> None:
+    assert facts("/proc/sys/vm/swappiness:60\n") == {}

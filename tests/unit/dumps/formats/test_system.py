@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.dumps.texts import facts
+from tests.unit.dumps.texts import facts, line_of
 
 pytestmark = pytest.mark.unit
 
@@ -114,3 +114,11 @@ def test_ids_in_files_of_their_names(name: str, text: str) -> None:
 
 def test_addresses_of_hostname_are_no_name() -> None:
     assert facts("$ hostname -I\n10.0.0.1 10.0.1.1\n") == {}
+
+
+def test_a_name_of_no_letters_is_none() -> None:
+    assert facts("$ hostname\n.hidden\n") == facts("$ hostname\n-x\n") == {}
+
+
+def test_each_is_told_on_its_line() -> None:
+    assert line_of(RELEASE, ("host", "os"), "os-release") == 2
