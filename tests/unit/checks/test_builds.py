@@ -136,3 +136,7 @@ def test_who_should_have_no_plugin_is_told_so() -> None:
 def test_one_plugin_found_in_two_places_is_one() -> None:
     twice = (Library(path="/opt/a/libnccl-net.so"), Library(path="/opt/b/libnccl-net.so"))
     assert check_builds(of_host("nccl_plugins", twice, twice[:1])) == ()
+
+
+def test_libraries_of_unknown_version_are_no_version() -> None:
+    assert check_builds(of_host("libnccl", nccl(HIDDEN, "2.30.7"), nccl("2.30.7"))) == ()

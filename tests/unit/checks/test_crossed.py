@@ -6,7 +6,7 @@ import pytest
 
 from fabricdoc.checks.crossed import active_names, check_crossed
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Address, Fabric
+from fabricdoc.model.fabric import Address, ConfFile, Fabric
 from tests.fabrics import crossed_pair
 from tests.fabrics.altering import changed
 from tests.fabrics.recorded import RECORDED
@@ -169,3 +169,22 @@ def test_two_subnets_on_one_port_give_no_order() -> None:
 def test_without_pci_addresses_names_give_the_order() -> None:
     fabric = changed(swap(eight_rail_servers(3), "server-002"), "*", "hca", "*", pci=Unknown(unknown="no"))
     assert [one.subject for one in check_crossed(fabric)] == ["server-002"]
+
+
+@pytest.mark.parametrize("value", ["=rocep1s0f0,roceP2p1s0f0", "rocep1s0f0,roceP2p1s0f0"])
+def test_a_file_on_one_node_and_the_environment_on_the_other_are_one_list(value: str) -> None:
+    conf = (ConfFile(path="/etc/nccl.conf", values={"NCCL_IB_HCA": value}),)
+    fabric = changed(spark_one_crossed(), "spark-a", "host", environment={"NCCL_IB_HCA": value})
+    found = check_crossed(changed(fabric, "spark-b", "host", nccl_conf=conf))
+    assert found[0].id == "ib-hca-names-differ-between-nodes"
+    assert f"NCCL_IB_HCA={value} (/etc/nccl.conf)" in [piece.text for piece in found[0].evidence]
+
+
+def test_addresses_make_no_difference_to_what_cables_join() -> None:
+    bare = changed(spark_one_crossed(), "*", "netdev", "*", addresses=())
+    assert [one.id for one in check_crossed(bare)] == ["rails-crossed"]
+
+
+def test_a_node_that_lost_its_hcas_has_no_list_that_fits() -> None:
+    fabric = listed(spark_one_crossed(), "=rocep1s0f0,roceP2p1s0f0")
+    assert "spark-b" not in [one.subject for one in check_crossed(changed(fabric, "spark-b", "node", hcas=()))]

@@ -115,3 +115,10 @@ def test_a_layer_that_was_not_read_somewhere_is_compared_nowhere() -> None:
     fabric = changed(eight_rail_servers(3), "server-002", "port", "*", link_layer="InfiniBand")
     assert [one.severity for one in check_hca_sets(fabric)] == ["error"]
     assert check_hca_sets(changed(fabric, "server-001", "port", "mlx5_0", link_layer=HIDDEN)) == ()
+
+
+def test_link_layers_are_held_apart_also_where_another_node_was_not_read() -> None:
+    fabric = changed(eight_rail_servers(3), "server-002", "port", "*", link_layer="InfiniBand")
+    hidden = tuple(one.model_copy(update={"hcas": HIDDEN}) if one.name == "server-003" else one for one in fabric.nodes)
+    (found,) = check_hca_sets(fabric.model_copy(update={"nodes": hidden}))
+    assert (found.severity, found.subject) == ("error", "server-001, server-002")

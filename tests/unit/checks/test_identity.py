@@ -200,3 +200,9 @@ def test_groups_leave_out_what_has_no_key() -> None:
     fabric = Fabric(nodes=nodes)
     assert [[one.name for one in group] for group in groups(fabric, lambda one: one.name == "alpha" or None)] == []
     assert [len(group) for group in groups(fabric, lambda one: one.name != "alpha")] == [2]
+
+
+@pytest.mark.parametrize("hidden", ["hostname", "boot_id"])
+def test_half_of_what_nccl_tells_hosts_apart_by_is_nothing(hidden: str) -> None:
+    same = {"hostname": "vm", "boot_id": "b", "machine_id": "m"} | {hidden: Unknown(unknown="no")}
+    assert "host-identity-collision" not in dict(ids(machine("alpha", **same), other(**same)))

@@ -125,3 +125,18 @@ def test_any_value_is_judged_without_failing(value: str) -> None:
         "virtual-interface-selected",
         "loopback-selected",
     }
+
+
+@pytest.mark.parametrize(("value", "told"), [("x", False), ("xx", True), ("=", False), ("e", False), ("zz,e", False)])
+def test_a_value_of_one_character_is_not_looked_at(value: str, told: bool) -> None:
+    """NCCL src/misc/socket.cc: `if (env && strlen(env) > 1)`."""
+    assert ids(check_interfaces, spark(value)) == (
+        [("socket-ifname-not-found", "error", f"spark-a: {NCCL}")] if told else []
+    )
+
+
+def test_a_value_of_one_character_leaves_the_choice_to_nccl() -> None:
+    first = {"name": "br0", "ifindex": 1, "kind": "bridge"}
+    fabric = changed(with_docker("l"), "spark-a", "netdev", "docker0", **first)
+    assert [one[0] for one in ids(check_interfaces, fabric)] == ["virtual-interface-selected"]
+    assert "NCCL_SOCKET_IFNAME=l (environment)" in texts(only(check_interfaces, fabric, "virtual-interface-selected"))

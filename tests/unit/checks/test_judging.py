@@ -92,3 +92,7 @@ def test_findings_come_in_one_order_whatever_the_order_of_the_nodes() -> None:
     assert order == [(one.severity, one.id, one.subject) for one in check_fabric(turned)]
     ranks = [judging.ORDER.index(severity) for severity, _id, _subject in order]
     assert ranks == sorted(ranks)
+
+
+def test_an_empty_fabric_asks_only_what_is_always_asked() -> None:
+    assert {check.__name__ for check in checks_for(Fabric())} == {f"check_{name}" for name in judging.ALWAYS}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricdoc.checks.link_addresses import check_link_addresses
 from fabricdoc.model.documents import Unknown
@@ -179,3 +181,26 @@ def test_the_free_address_is_in_the_subnet_of_the_first_end() -> None:
     (found,) = check_link_addresses(pair(("10.0.0.5", None), ("10.0.1.2", None), cables=1))
     assert found.fix[0] == "on beta, to bring p0 into the subnet of p0 10.0.0.5/24:"
     assert found.fix[2] == "sudo ip address add 10.0.0.2/24 dev p0"
+
+
+@given(st.permutations([0, 1, 2]), st.booleans())
+def test_any_order_of_addresses_on_three_cables_is_told_or_right(order: list[int], turned: bool) -> None:
+    names = ("p0", "p1", "p2")
+    alpha = node("alpha", netdevs=[netdev(name, ip=f"10.0.{k}.1") for k, name in enumerate(names)])
+    beta = node("beta", netdevs=[netdev(name, ip=f"10.0.{k}.2") for k, name in zip(order, names, strict=True)])
+    links = tuple(link(("alpha", name, None), ("beta", name, None)) for name in names)
+    nodes = (beta, alpha) if turned else (alpha, beta)
+    found = check_link_addresses(Fabric(nodes=nodes, links=links))
+    wrong = [name for k, name in zip(order, names, strict=True) if names[k] != name]
+    told = {port for one in found for port in ("p0", "p1", "p2") if port in one.subject}
+    assert bool(found) is bool(wrong)
+    assert set(wrong) <= told or len(wrong) == 3
+
+
+@pytest.mark.parametrize("prefix", [8, 16, 24, 30, 31])
+def test_ends_of_one_subnet_are_right_whatever_its_size(prefix: int) -> None:
+    fabric = pair(("10.0.0.2", None), ("10.0.0.3", None), cables=1)
+    for name, ip in (("alpha", "10.0.0.2"), ("beta", "10.0.0.3")):
+        own = (Address(ip=ip, prefix=prefix, family="ipv4"),)
+        fabric = changed(fabric, name, "netdev", "p0", addresses=own)
+    assert check_link_addresses(fabric) == ()

@@ -154,3 +154,11 @@ def test_pause_of_a_port_whose_pfc_was_not_read_is_not_judged() -> None:
 def test_every_fix_says_that_it_does_not_stay() -> None:
     for fabric in (servers(ecn_rp=NONE), servers(pfc=on(3, 4)), with_class("160", servers())):
         assert all("reboot" in one.fix[-1] for one in check_qos_classes(fabric))
+
+
+def test_many_ports_are_one_finding_that_one_can_read() -> None:
+    fabric = with_qos(eight_rail_servers(40), pfc=on(3, 4), ecn_np=(True,) * 8, ecn_rp=(True,) * 8)
+    (found,) = check_qos_classes(fabric)
+    assert len(found.evidence) == 8
+    assert found.subject.endswith("and 316 more")
+    assert len([line for line in found.fix if line.startswith("on ")]) == 8

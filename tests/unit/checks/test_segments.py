@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fabricdoc.checks.segments import Segment, attached, cage_names, segments_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
-from tests.fabrics import crossed_pair, link, netdev, node
+from tests.fabrics import crossed_pair, hca, link, netdev, node
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable, spark_pair, spark_ring, spark_straight, spark_switch
 
@@ -93,3 +93,18 @@ def test_a_cable_between_two_cages_of_one_node_is_no_cable_between_nodes() -> No
     alpha = node("alpha", netdevs=[netdev("p0"), netdev("p1")])
     (found,) = segments_of(Fabric(nodes=(alpha,), links=(link(("alpha", "p0", None), ("alpha", "p1", None)),)))
     assert len(found.ends) == 2 and not found.is_cable
+
+
+def test_ends_come_in_the_order_of_the_nodes_and_not_of_the_links() -> None:
+    fabric = crossed_pair()
+    assert not isinstance(fabric.links, Unknown)
+    turned = tuple(one.model_copy(update={"a": one.b, "b": one.a}) for one in reversed(fabric.links))
+    found = segments_of(fabric.model_copy(update={"links": turned}))
+    assert [segment.title() for segment in found] == ["alpha/p0 - beta/p1", "alpha/p1 - beta/p0"]
+
+
+def test_a_cage_of_one_node_is_not_that_of_another_with_its_name() -> None:
+    one, other = (hca("mlx5_0", "p0") for _k in range(2))
+    nodes = tuple(node(name, netdevs=[netdev("p0")], hcas=[card]) for name, card in (("a", one), ("b", other)))
+    (found,) = segments_of(Fabric(nodes=nodes, links=(link(("a", "p0", None), ("b", "p0", None)),)))
+    assert [end.node.name for end in found.ends] == ["a", "b"] and found.is_cable

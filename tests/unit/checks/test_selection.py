@@ -199,3 +199,9 @@ def test_a_vf_that_a_prefix_takes_beside_its_name_is_more_than_named() -> None:
     assert "ib-hca-prefix-match" not in [one[0] for one in ids(check_selection, spark(TWINS, fabric))]
     idle = with_virtual_functions(ONE_CABLE)
     assert "ib-hca-prefix-match" not in [one[0] for one in ids(check_selection, spark("rocep1s0f0,roceP2p1s0f0", idle))]
+
+
+@pytest.mark.parametrize("value", ["=roceP2p1s0f0,rocep1s0f0", "=rocep1s0f0,roceP2p1s0f0"])
+def test_the_order_of_a_list_changes_nothing(value: str) -> None:
+    assert ids(check_selection, spark(value)) == []
+    assert taken_hcas(spark(value).nodes[0]) == {"rocep1s0f0", "roceP2p1s0f0"}

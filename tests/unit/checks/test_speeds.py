@@ -11,6 +11,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.fabrics import hca, netdev, node
 from tests.fabrics.altering import changed
+from tests.fabrics.healthy import with_virtual_functions
 from tests.fabrics.recorded import RECORDED
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable
@@ -131,3 +132,9 @@ def test_slow_interfaces_have_no_rate_of_their_own_to_compare(speed: int, told: 
 def test_the_rate_may_be_half_as_much_more_or_less(rate: float, told: bool) -> None:
     fabric = changed(eight_rail_servers(1), "*", "port", "mlx5_5", rate_gbps=rate)
     assert ("rate-speed-mismatch" in [one[0] for one in ids(check_speeds, fabric)]) is told
+
+
+def test_a_virtual_function_has_its_owners_speed_and_is_not_compared() -> None:
+    fabric = with_virtual_functions(eight_rail_servers(1))
+    fabric = changed(fabric, "server-001", "port", "mlx5_0v1", state="ACTIVE", rate_gbps=400.0)
+    assert ids(check_speeds, fabric) == []
