@@ -8,7 +8,7 @@ from typing import Any
 from fabricdoc.model.fabric import Fabric, GpuPath, Node, Tenant
 from tests.fabrics.altering import set_facts
 from tests.fabrics.ill import NOT_READ, Alter, Ill, both, on, put, same
-from tests.fabrics.servers import RAILS, chain, eight_rail_servers, rail
+from tests.fabrics.servers import RAILS, chain, eight_rail_servers, gpu_pci, rail
 from tests.fabrics.spark import spark_one_cable
 
 A, B = "spark-a", "spark-b"
@@ -63,6 +63,14 @@ def slot(width: int, gbps: float) -> Alter:
     return both(put(S, "pcie", SLOT, **narrow), put(S, "pcie", NIC, **narrow), put(S, "port", "mlx5_5", rate_gbps=gbps))
 
 
+def two_gpus_below_one_switch() -> Fabric:
+    """A server of GPUs without NVLink and GPUDirect, of which GPU 0 and GPU 1 share the first switch."""
+    root, up, first, second = chain(0)
+    below = ((gpu_pci(0), first), (gpu_pci(1), second))
+    moved = (put(S, "pcie", address, upstream=(root, up, bridge)) for address, bridge in below)
+    return both(put(S, "gpu", "*", nvlinks=0, gpudirect_rdma=False), *moved)(eight_rail_servers(1))
+
+
 BUSY = {"sm_clock_mhz": 800, "power_w": 14.0}
 TENANT = (Tenant(pid=4711, name="python3", memory_bytes=NOT_READ),)
 ILL = {
@@ -94,6 +102,9 @@ ILL = {
     ),
     "acs-breaks-gpudirect": Ill(
         eight_rail_servers, put(S, "pcie", SLOT, acs=True), put(S, "pcie", chain(5)[0], acs=True)
+    ),
+    "acs-breaks-p2p": Ill(
+        two_gpus_below_one_switch, put(S, "pcie", chain(0)[2], acs=True), put(S, "pcie", chain(0)[0], acs=True)
     ),
     "gpu-far-from-hcas": Ill(eight_rail_servers, paths("NODE"), paths("PXB")),
     "gpudirect-not-available": Ill(spark_one_cable, same, put("*", "gpu", 0, gpudirect_rdma=NOT_READ)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Library
+from fabricdoc.model.host import DeviceFile
 from tests.fabrics.altering import set_facts
 from tests.fabrics.ill import NOT_READ, Alter, Ill, both, host, nccl, on, put, same
 from tests.fabrics.others import container_node
@@ -21,6 +22,11 @@ MODULES = ("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_uvm
 def pair(fault: dict[str, object], almost: dict[str, object], node: str = A) -> Ill:
     """Facts of one host of a pair on one cable."""
     return Ill(spark_one_cable, host(node, **fault), host(node, **almost))
+
+
+def device_files(access: str) -> tuple[DeviceFile, ...]:
+    """uverbs0 and uverbs1 of a node, the second one opened with this."""
+    return (DeviceFile(name="uverbs0", access="ok"), DeviceFile(name="uverbs1", access=access))
 
 
 def version(fault: str, almost: str) -> Ill:
@@ -69,6 +75,7 @@ ILL = {
     "container-rdma-device-missing": Ill(
         lambda: container_node(host_network=True), same, host("container", infiniband_devices=("uverbs0",))
     ),
+    "container-rdma-device-not-accessible": pair({"uverbs": device_files("EPERM")}, {"uverbs": device_files("ENXIO")}),
     "container-network-private": Ill(
         lambda: container_node(device_files=True), same, host("container", host_network=NOT_READ)
     ),
