@@ -27,9 +27,9 @@ from fabricdoc.transport import NodeSpec
 
 Progress = Callable[[str], None]
 Step = Callable[[Sequence[NodeSpec], Fabric, Progress], Fabric]
-BEFORE: tuple[Step, ...] = (with_lldp,)
-"""Evidence that may make links where beacons could not: asked of any two nodes, before STEPS."""
-STEPS: tuple[Step, ...] = (proven_by_rdma, with_traits, with_selectors)
+BEFORE: tuple[Step, ...] = (with_lldp, proven_by_rdma)
+"""Evidence that strengthens links, or makes them where beacons could not: asked of any two nodes, before STEPS."""
+STEPS: tuple[Step, ...] = (with_traits, with_selectors)
 """What follows links: each is asked only when there are some. The two last follow from all that is proven."""
 AFTER: tuple[Step, ...] = (with_reach,)
 """Evidence that proves no link, and needs none: asked of any two nodes, after STEPS."""

@@ -1,7 +1,8 @@
 """Which ports the RDMA ping joins, over which GIDs, and in which rounds: pure planning from a fabric's proven links.
 
 The two ends of a cable are a pair, whatever their addresses. On a switch a port meets those of its own subnet, since
-rails need not reach one another; above `all_pairs_nodes` nodes each port gets one partner. Sends nothing.
+rails need not reach one another, and so it does where no link could be proven otherwise; above `all_pairs_nodes` nodes
+each port gets one partner. Sends nothing.
 """
 
 from __future__ import annotations
@@ -88,10 +89,12 @@ def _network(netdev: Netdev, ip: str) -> str:
 
 
 def pairs_of(fabric: Fabric) -> tuple[Pair, ...]:
-    """Every pair worth a ping, in the order of the links; none where links are unknown."""
-    links = () if isinstance(fabric.links, Unknown) else fabric.links
+    """Every pair worth a ping, in the order of the links; where links are unknown, ports that share a subnet."""
     ends = ends_of(fabric)
-    found = dict.fromkeys([*_cabled(links, ends), *_switched(fabric, links, ends)])
+    if isinstance(fabric.links, Unknown):
+        found = dict.fromkeys(_of_one_subnet(fabric, [key for key in ends if ends[key].network], ends))
+    else:
+        found = dict.fromkeys([*_cabled(fabric.links, ends), *_switched(fabric, fabric.links, ends)])
     return tuple(Pair(number, ends[a], ends[b]) for number, (a, b) in enumerate(found))
 
 
@@ -104,17 +107,23 @@ def _cabled(links: Iterable[Link], ends: dict[PortKey, End]) -> Iterator[tuple[P
 
 def _switched(fabric: Fabric, links: Iterable[Link], ends: dict[PortKey, End]) -> Iterator[tuple[PortKey, PortKey]]:
     """Pairs of ports that hear one another and share a subnet (or have none, both)."""
-    order = {node.name: at for at, node in enumerate(fabric.nodes)}
     groups = Joining[PortKey]()
     for link in links:
         if link.kind == "segment":
             groups.join((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))
     for group in groups.groups():
-        by_network: dict[str, list[PortKey]] = {}
-        for key in sorted((key for key in group if key in ends), key=lambda key: (order.get(key[0], 0), key[1])):
-            by_network.setdefault(ends[key].network, []).append(key)
-        for members in by_network.values():
-            yield from _partners(members)
+        yield from _of_one_subnet(fabric, [key for key in group if key in ends], ends)
+
+
+def _of_one_subnet(
+    fabric: Fabric, group: Iterable[PortKey], ends: dict[PortKey, End]
+) -> Iterator[tuple[PortKey, PortKey]]:
+    order = {node.name: at for at, node in enumerate(fabric.nodes)}
+    by_network: dict[str, list[PortKey]] = {}
+    for key in sorted(group, key=lambda key: (order.get(key[0], 0), key[1])):
+        by_network.setdefault(ends[key].network, []).append(key)
+    for members in by_network.values():
+        yield from _partners(members)
 
 
 def _partners(members: Sequence[PortKey]) -> Iterator[tuple[PortKey, PortKey]]:

@@ -1,7 +1,8 @@
 """The strongest evidence for a link: RDMA messages over the GIDs that NCCL takes, both ways. A step of the cables job.
 
 A link that passes gets the proof `rdma-ping` in front of the others; one that fails keeps what proved it, is marked as
-not fit for RDMA, and gets a finding. Planning, talking and judging are modules beside this one.
+not fit for RDMA, and gets a finding. Where no link could be proven otherwise, ports that share a subnet are tried, and
+those between which messages pass become links. Planning, talking and judging are modules beside this one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric.cabling import port_facts
 from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
 from fabricdoc.fabric.rdma_pairs import Pair, PortKey, pairs_of, rounds_of
 from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
@@ -25,7 +27,7 @@ INSTALL = (
 
 
 def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
-    """The fabric with every link between ACTIVE RoCE ports pinged by RDMA; as it is where there is no such link."""
+    """The fabric with every link between ACTIVE RoCE ports pinged by RDMA; as it is where there is none to ping."""
     pairs = pairs_of(fabric)
     if not pairs:
         return fabric
@@ -40,7 +42,7 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
     except NodeError as error:
         return _told(fabric, {}, (_not_tried(dict.fromkeys(sorted(names), error.message), error.fix),))
     verdicts = {_key(one.pair): (one, judge(one)) for one in outcomes}
-    findings = [verdict.finding for _one, verdict in verdicts.values() if verdict.finding]
+    findings = _findings(verdicts.values(), guessed=isinstance(fabric.links, Unknown))
     untold = _untold(talk.unable, verdicts.values())
     reasons = {_key(pair): _lacking(pair, talk.unable) for pair in pairs if _key(pair) not in verdicts}
     found = (*_once(findings), *([_not_tried(untold)] if untold else []))
@@ -58,6 +60,17 @@ def _key(pair: Pair) -> Key:
 def _once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Without those that say the same of the same: a node that can't lock memory says so once for each HCA."""
     return tuple({(one.id, one.subject): one for one in findings}.values())
+
+
+def _findings(tried: Iterable[tuple[Outcome, Verdict]], *, guessed: bool) -> list[Finding]:
+    """The findings of all pairs. A guessed pair that fails proves nothing of a port that meets another one."""
+    tried = list(tried)
+    met = {end.key for one, verdict in tried if verdict.works for end in (one.pair.a, one.pair.b)} if guessed else set()
+    return [
+        verdict.finding
+        for one, verdict in tried
+        if verdict.finding and not (verdict.works is False and {one.pair.a.key, one.pair.b.key} & met)
+    ]
 
 
 def _lacking(pair: Pair, unable: Mapping[str, str]) -> str:
@@ -93,18 +106,17 @@ def _told(
     findings: Sequence[Finding],
     reasons: Mapping[Key, str] | None = None,
 ) -> Fabric:
-    """The fabric with what was learnt of each link, and links for pairs of a switch that had none."""
+    """The fabric with what was learnt of each link, and links for pairs that had none; unknown links may stay so."""
     links = () if isinstance(fabric.links, Unknown) else fabric.links
-    at, told, ends = utc_now(), [], {}
+    at, told = utc_now(), []
     left = dict(verdicts)
     for link in links:
         key = frozenset(((link.a.node, link.a.netdev), (link.b.node, link.b.netdev)))
-        ends.update({(end.node, end.netdev): end for end in (link.a, link.b)})
         left.pop(key, None)
         told.append(_link(link, verdicts.get(key), (reasons or {}).get(key, ""), at))
-    told += [_new_link(outcome, ends, at) for outcome, verdict in left.values() if verdict.works]
-    update = {"links": tuple(told), "findings": (*fabric.findings, *findings)}
-    return fabric.model_copy(update=update)
+    told += [_new_link(fabric, outcome, at) for outcome, verdict in left.values() if verdict.works]
+    known = fabric.links if isinstance(fabric.links, Unknown) and not told else tuple(told)
+    return fabric.model_copy(update={"links": known, "findings": (*fabric.findings, *findings)})
 
 
 def _link(link: Link, known: tuple[Outcome, Verdict] | None, reason: str, at: str) -> Link:
@@ -125,6 +137,11 @@ def _proof(outcome: Outcome, at: str, *, turned: bool) -> LinkProof:
     return LinkProof(method="rdma-ping", at=at, frames_a_to_b=there, frames_b_to_a=back, detail=detail)
 
 
-def _new_link(outcome: Outcome, ends: Mapping[PortKey, Endpoint], at: str) -> Link:
-    a, b = (ends[one.key] for one in (outcome.pair.a, outcome.pair.b))
+def _new_link(fabric: Fabric, outcome: Outcome, at: str) -> Link:
+    """A segment: what lies between is not known, and others may be there too."""
+    facts = port_facts(fabric.nodes, {})
+    a, b = (
+        Endpoint(node=one.node, netdev=one.netdev, mac=facts[one.key].mac, hca=one.hca, ip=facts[one.key].ip)
+        for one in (outcome.pair.a, outcome.pair.b)
+    )
     return Link(a=a, b=b, kind="segment", proof=_proof(outcome, at, turned=False), rdma=True)

@@ -51,7 +51,14 @@ def test_an_end_has_the_gid_that_nccl_takes() -> None:
 
 def test_without_hcas_or_links_there_is_nothing_to_ping() -> None:
     assert pairs_of(crossed_pair()) == ()
-    assert pairs_of(crossed().model_copy(update={"links": Unknown(unknown="no permission")})) == ()
+    assert pairs_of(crossed().model_copy(update={"links": ()})) == ()
+
+
+def test_where_links_are_unknown_ports_that_share_a_subnet_are_tried() -> None:
+    fabric = crossed().model_copy(update={"links": Unknown(unknown="no permission")})
+    assert subjects(fabric) == ["alpha/p0 - beta/p1", "alpha/p1 - beta/p0"]
+    bare = tuple(one.model_copy(update={"netdevs": (), "nccl_gids": ()}) for one in fabric.nodes)
+    assert pairs_of(fabric.model_copy(update={"nodes": bare})) == ()
 
 
 def test_a_cable_is_pinged_whatever_its_subnets_and_a_loop_never() -> None:

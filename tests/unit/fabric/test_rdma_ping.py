@@ -101,8 +101,8 @@ def test_the_smaller_active_mtu_is_the_path_mtu(bench: Bench) -> None:
 def test_without_hcas_nothing_is_started(bench: Bench) -> None:
     bare = Fabric(nodes=(node("alpha"), node("beta")), links=(link(("alpha", "p0", None), ("beta", "p1", None)),))
     assert bench.run(bare) is bare
-    unknown = crossed().model_copy(update={"links": Unknown(unknown="no permission")})
-    assert bench.run(unknown) is unknown
+    none = crossed().model_copy(update={"links": ()})
+    assert bench.run(none) is none
     assert bench.opened == []
 
 
@@ -275,3 +275,36 @@ def test_pairs_of_a_switch_without_a_link_of_their_own_get_one(bench: Bench) -> 
         ("a", "c", "segment", True),
         ("b", "c", "segment", True),
     ]
+
+
+UNKNOWN = Unknown(unknown="beacons need CAP_NET_RAW on the nodes")
+
+
+def test_where_no_beacon_could_be_sent_rdma_itself_proves_links(bench: Bench) -> None:
+    found = bench.run(crossed().model_copy(update={"links": UNKNOWN}))
+    assert [(one.a.netdev, one.b.netdev, one.kind, one.proof.method, one.rdma) for one in links(found)] == [
+        ("p0", "p1", "segment", "rdma-ping", True),
+        ("p1", "p0", "segment", "rdma-ping", True),
+    ]
+    assert (links(found)[0].a.hca, links(found)[0].a.ip) == ("hca-p0", "10.77.0.1")
+    assert [rail.proven for rail in rails_of(found)] == [True, True]
+
+
+def test_where_nothing_passes_either_links_stay_unknown_and_it_is_told(bench: Bench) -> None:
+    bench.wires.is_lost = lambda source, target, size: True
+    found = bench.run(crossed().model_copy(update={"links": UNKNOWN}))
+    assert found.links == UNKNOWN
+    assert [(one.id, one.subject) for one in found.findings] == [
+        ("rdma-path-broken", LINK_0),
+        ("rdma-path-broken", LINK_1),
+    ]
+
+
+def test_a_guess_that_fails_is_no_finding_for_ports_that_meet_others(bench: Bench) -> None:
+    """All four ports in one subnet over two cables: each port reaches one of two."""
+    alpha, beta = with_hcas("alpha", ("10.77.0.1", "10.77.0.2")), with_hcas("beta", ("10.77.0.3", "10.77.0.4"))
+    cables = ({"alpha/hca-p0", "beta/hca-p1"}, {"alpha/hca-p1", "beta/hca-p0"})
+    bench.wires.is_lost = lambda source, target, size: {source, target} not in cables
+    found = bench.run(Fabric(nodes=(alpha, beta), links=UNKNOWN))
+    assert [(one.a.netdev, one.b.netdev) for one in links(found)] == [("p0", "p1"), ("p1", "p0")]
+    assert found.findings == ()
