@@ -8,6 +8,7 @@ those between which messages pass become links. Planning, talking and judging ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.cabling import port_facts
@@ -15,9 +16,9 @@ from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
 from fabricdoc.fabric.rdma_pairs import Pair, PortKey, pairs_of, rounds_of
 from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof
+from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import NodeSpec, open_channels, probe_zip
+from fabricdoc.transport import DEFAULT_PYTHON, Channels, NodeSpec, open_channels
 
 Key = frozenset[PortKey]
 INSTALL = (
@@ -34,7 +35,7 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
     names = {end.node for pair in pairs for end in (pair.a, pair.b)}
     progress(f"RDMA ping over {len(pairs)} {'link' if len(pairs) == 1 else 'links'}")
     try:
-        with open_channels([spec for spec in specs if spec.name in names], PROBE, payload=probe_zip(PROBE)) as channels:
+        with _opened([spec for spec in specs if spec.name in names], fabric) as channels:
             talk = Talk(channels)
             talk.greet()
             outcomes = talk.run(rounds_of(_possible(pairs, talk.able)))
@@ -47,6 +48,30 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
     reasons = {_key(pair): _lacking(pair, talk.unable) for pair in pairs if _key(pair) not in verdicts}
     found = (*_once(findings), *([_not_tried(untold)] if untold else []))
     return _told(fabric, verdicts, found, reasons)
+
+
+def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> Channels:
+    """The probes, in the server's container where a node itself has no libibverbs; on the nodes where that fails.
+
+    Raises NodeError where a node can't be started.
+    """
+    nodes = {node.name: node for node in fabric.nodes}
+    placed = [in_container(spec, nodes[spec.name]) for spec in specs]
+    try:
+        return open_channels(placed, PROBE)
+    except NodeError:
+        if placed == list(specs):
+            raise
+        return open_channels(specs, PROBE)
+
+
+def in_container(spec: NodeSpec, node: Node) -> NodeSpec:
+    """The running container that fabric.toml names for a node whose scan found no libibverbs; else the node itself."""
+    kind = spec.where.kind
+    if not spec.container or kind not in ("local", "ssh") or not isinstance(node.host.libibverbs, Unknown):
+        return spec
+    inner = spec.container if kind == "local" else f"{spec.target}/{spec.container}"
+    return replace(spec, target=f"docker:{inner}", container="", image="", python=DEFAULT_PYTHON)
 
 
 def _possible(pairs: Iterable[Pair], able: Mapping[str, str]) -> list[Pair]:

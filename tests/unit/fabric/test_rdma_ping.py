@@ -53,8 +53,8 @@ class Bench:
         limits = {"wait_s": 0.3, "greet_s": 2.0, "answer_s": 2.0, "answer_each_s": 0.1, "all_s": 60.0}
         monkeypatch.setattr(rdma_talk, "ping_limit", limits.__getitem__)
 
-    def _open(self, specs: Sequence[NodeSpec], module: str, *, payload: bytes) -> Probes:
-        assert module == "rdma_ping" and payload[:2] == b"PK"
+    def _open(self, specs: Sequence[NodeSpec], module: str) -> Probes:
+        assert module == "rdma_ping"
         self.opened.append([spec.name for spec in specs])
         self.probes = Probes(self.wires, [spec.name for spec in specs])
         self.setup(self.probes)
@@ -308,3 +308,43 @@ def test_a_guess_that_fails_is_no_finding_for_ports_that_meet_others(bench: Benc
     found = bench.run(Fabric(nodes=(alpha, beta), links=UNKNOWN))
     assert [(one.a.netdev, one.b.netdev) for one in links(found)] == [("p0", "p1"), ("p1", "p0")]
     assert found.findings == ()
+
+
+def container_spec(target: str = "local", **more: Any) -> NodeSpec:
+    return NodeSpec("alpha", target, container="vllm", image="image", python="/opt/python3", **more)
+
+
+def without_verbs(fabric: Fabric) -> Fabric:
+    """The hosts themselves have no libibverbs (the builders' do not tell)."""
+    host = fabric.nodes[0].host.model_copy(update={"libibverbs": Unknown(unknown="libibverbs.so.1 can't be loaded")})
+    return fabric.model_copy(update={"nodes": tuple(one.model_copy(update={"host": host}) for one in fabric.nodes)})
+
+
+def test_a_node_without_libibverbs_is_pinged_from_the_servers_container() -> None:
+    node = without_verbs(crossed()).nodes[0]
+    assert rdma_ping.in_container(container_spec(), node) == NodeSpec("alpha", "docker:vllm")
+    assert rdma_ping.in_container(container_spec("me@spark1:2222"), node).target == "docker:me@spark1:2222/vllm"
+    with_user = rdma_ping.in_container(container_spec("spark1", user="me"), node)
+    assert (with_user.where.user, with_user.where.host, with_user.where.container) == ("me", "spark1", "vllm")
+
+
+def test_a_node_with_libibverbs_is_pinged_as_it_is() -> None:
+    alpha = crossed().nodes[0]
+    has = alpha.model_copy(update={"host": alpha.host.model_copy(update={"libibverbs": "/usr/lib/libibverbs.so.1"})})
+    assert rdma_ping.in_container(container_spec(), has) == container_spec()
+    bare = NodeSpec("alpha", "local")
+    assert rdma_ping.in_container(bare, without_verbs(crossed()).nodes[0]) is bare
+
+
+def test_a_container_that_is_gone_costs_nothing_but_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def opening(specs: Sequence[NodeSpec], module: str) -> Probes:
+        asked.append([spec.target for spec in specs])
+        return cant_open() if asked[-1][0].startswith("docker:") else bench._open(specs, module)
+
+    monkeypatch.setattr(rdma_ping, "open_channels", opening)
+    specs = [container_spec(), NodeSpec("beta", "local")]
+    found = proven_by_rdma(specs, without_verbs(crossed()), lambda _text: None)
+    assert asked == [["docker:vllm", "local"], ["local", "local"]]
+    assert [one.rdma for one in links(found)] == [True, True]
