@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from fabricdoc.fabric import beacon_reports
 from fabricdoc.fabric.beacon_reports import Opened, read_heard
+from fabricdoc.fabric.cabling import links_from
 from fabricdoc.fabric.heard import Heard, Hearing
+from fabricdoc.fabric.rails import joined_ports
+from fabricdoc.probes.beacon import Senders
+from fabricdoc.probes.beacon_frames import Sender
 
 pytestmark = pytest.mark.unit
 
@@ -157,10 +161,30 @@ def test_a_flood_of_rows_is_cut() -> None:
     assert heard.strays == {A0: 4 * beacon_reports.MAX_ROWS}
 
 
+def test_a_flat_segment_of_more_ports_than_are_kept_is_one_segment_without_false_one_way_links() -> None:
+    """14 nodes of 8 ports on one switch: every port hears 111 others and keeps 64 of them."""
+    ports = [(f"n{node:02}", f"p{number}") for node in range(14) for number in range(8)]
+    reports: dict[str, list[dict[str, Any]]] = {}
+    for own in ports:
+        heard_there = Senders(Sender(*own, MAC))
+        for other in ports:
+            heard_there.add(Sender(*other, MAC), False)
+        kept = [{**one._asdict(), "count": count, "near": near} for one, (count, near) in heard_there.counts.items()]
+        told_there = row(own[1], *kept, unkept=heard_there.unkept)
+        reports.setdefault(own[0], [{"ports": []}])[0]["ports"].append(told_there)
+    heard = Heard()
+    read_heard(heard, reports, set(ports))
+    links = links_from(heard, ())
+    assert {link.kind for link in links} == {"segment", "loop"}
+    groups = joined_ports([link for link in links if link.kind == "segment"])
+    assert [len(group) for group in groups] == [112]
+    assert len(heard.unkept) == 112
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=12,
+    max_leaves=5,
 )
 KEYS = st.sampled_from(
     ["netdev", "method", "senders", "node", "count", "near", "stray", "lost", "unkept", "ports", "mac"]
