@@ -32,9 +32,9 @@ from tests.lab.conftest import Inside
 pytestmark = pytest.mark.lab
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def ring() -> Iterator[Lab]:
-    """Three nodes, each cabled from its first port to the second port of the next."""
+    """Three nodes, each cabled from its first port to the second port of the next, that have never spoken yet."""
     with open_lab(LabSpec(nodes=("alpha", "beta", "gamma"), cabling="ring")) as opened:
         yield opened
 
