@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
-    from fabricdoc.report.fabric import fabric_status, render_fabric, render_links
+    from fabricdoc.report.fabric import fabric_status, render_fabric
     from fabricdoc.report.findings import render_findings
     from fabricdoc.report.gate import render_gate
+    from fabricdoc.report.graphs import graph_text
     from fabricdoc.report.kinds import next_command, render
+    from fabricdoc.report.links import render_links
     from fabricdoc.report.lists import render_labs, render_runs, render_written
     from fabricdoc.report.plan import render_plan
     from fabricdoc.report.preset import render_preset
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from fabricdoc.report.verdict import render_verdict, verdict_status
 
 HOMES = {
-    "fabric": ("fabric_status", "render_fabric", "render_links"),
+    "fabric": ("fabric_status", "render_fabric"),
     "findings": ("render_findings",),
     "gate": ("render_gate",),
+    "graphs": ("graph_text",),
     "kinds": ("next_command", "render"),
+    "links": ("render_links",),
     "lists": ("render_labs", "render_runs", "render_written"),
     "plan": ("render_plan",),
     "preset": ("render_preset",),
@@ -44,6 +48,7 @@ __all__ = [
     "Screen",
     "clean",
     "fabric_status",
+    "graph_text",
     "next_command",
     "render",
     "render_fabric",

@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 from fabricdoc.errors import ToolError
 
 _PLAIN = str.maketrans(
-    "\u2026\u00b7\u2022\u2713\u2717\u25b8\u2192\u2190\u00b5\u00d7\u2265\u2264\u2013\u2014\u2018\u2019\u201c\u201d\u2500\u2502",
-    "~-*+x>><ux><--''\"\"-|",
+    "\u2026\u00b7\u2022\u2713\u2717\u25b8\u2192\u2190\u00b5\u00d7\u2265\u2264\u2013\u2014\u2018\u2019\u201c\u201d\u2500\u2502"
+    "\u250c\u2510\u2514\u2518\u251c\u2524\u252c\u2534",
+    "~-*+x>><ux><--''\"\"-|++++++++",
 )
 """Marks that have a look-alike in ASCII, all of one column: ellipsis, dots, arrows, micro, quotes, box lines."""
 _LIVE: WeakKeyDictionary[TextIO, int] = WeakKeyDictionary()

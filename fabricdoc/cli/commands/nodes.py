@@ -28,6 +28,13 @@ Save = Annotated[
 Anonymize = Annotated[
     bool, typer.Option("--anonymize", help="With --save: replace names, addresses, GUIDs and ids in what is written.")
 ]
+FORMATS = ("text", "dot", "mermaid")
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="FORMAT", help="text (a drawing), dot (Graphviz) or mermaid; a graph goes to stdout alone."
+    ),
+]
 From = Annotated[
     list[Path],
     typer.Option(
@@ -83,15 +90,23 @@ def cables(
     ports: Ports = [],  # noqa: B006
     python: Python = "",
     lldp: Lldp = False,
+    form: Format = "text",
     as_json: Json = False,
 ) -> int:
-    """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports."""
+    """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports.
+
+    Draws the map, and writes for each node the selectors that its proven ports give, ready to paste.
+    """
     from fabricdoc.errors import UsageError
 
+    if form not in FORMATS:
+        raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}, not {form!r}")
+    if as_json and form != "text":
+        raise typer.BadParameter("--json and --format each say what stdout holds: give one of them")
     specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
     if len(specs) < 2:
         raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
-    return _look(specs, as_json, "links", lldp=lldp)
+    return _look(specs, as_json, "links", lldp=lldp) if form == "text" else _draw(specs, form, lldp=lldp)
 
 
 def _look(
@@ -119,6 +134,20 @@ def _look(
         from fabricdoc.workflow import save_fabric
 
         out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
+    return fabric_status(fabric)
+
+
+def _draw(specs: Sequence[NodeSpec], form: str, *, lldp: bool) -> int:
+    """The map as a graph for another program on stdout, and nothing else there."""
+    from fabricdoc.fabric import begin_scan
+
+    begun = begin_scan(specs)
+    from fabricdoc.report import fabric_status, graph_text
+    from fabricdoc.workflow import look
+
+    out = screen(as_json=False)
+    fabric = look(specs, out.progress, begun, lldp=lldp)
+    out.text(graph_text(fabric, form))
     return fabric_status(fabric)
 
 
