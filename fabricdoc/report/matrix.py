@@ -18,7 +18,7 @@ from fabricdoc.report.wires import Lone, Wire
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MOST_COLUMNS = 24
+MOST_COLUMNS = 20
 MOST_ROWS = 16
 NAMED = 4
 Cells = tuple[str, ...]

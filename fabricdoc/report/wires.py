@@ -64,7 +64,7 @@ FOREIGN = "foreign: no node here is at its other end"
 
 
 def ports_of(fabric: Fabric) -> dict[PortKey, Port]:
-    """Every interface of every node, those of HCAs in the order of the node's HCAs first."""
+    """Every interface of every node in the node's order, those of HCAs first."""
     return {port.key: port for node in fabric.nodes for port in _of_node(node)}
 
 
