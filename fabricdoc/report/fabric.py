@@ -14,6 +14,7 @@ from fabricdoc.model.fabric import Fabric
 from fabricdoc.report.cells import BAD, BOLD, Words, line
 from fabricdoc.report.findings import finding_counts, render_findings
 from fabricdoc.report.links import NOT_ASKED, render_links
+from fabricdoc.report.lldp import render_lldp
 from fabricdoc.report.nodes import render_failed, render_node
 from fabricdoc.report.selectors import render_selectors
 from fabricdoc.report.text import counted
@@ -32,6 +33,7 @@ def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
         parts += [piece for node in fabric.nodes for piece in (line(), *render_node(node, linked[node.name]))]
     parts += [piece for failed in fabric.failed for piece in (line(), *render_failed(failed))]
     parts += [line(), *render_links(fabric)] if part == "links" or _links_were_asked(fabric) else []
+    parts += [line(), *neighbours] if (neighbours := render_lldp(fabric)) else []
     parts += [line(), *render_findings(fabric.findings)] if fabric.findings else []
     return [*parts, *(render_selectors(fabric.selectors) if part == "links" and fabric.selectors else [])]
 

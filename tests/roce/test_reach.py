@@ -1,0 +1,66 @@
+"""Datagrams and TCP beside real RDMA: large frames lost at the panel, and a firewall that lets RDMA pass alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.labs.lab import CROSSED, RoceLab
+from tests.labs.panel import cable
+from tests.labs.seed import ALPHA, BETA, PORTS
+from tests.roce.seeing import found, ids, links, proven
+
+pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
+
+F0, F1 = PORTS
+DROP = """table inet lab {
+  chain input {
+    type filter hook input priority 0; policy drop;
+    iif lo accept
+    iifname mgmt0 accept
+    udp dport 4791 accept
+    ct state established,related accept
+  }
+}"""
+
+
+def test_a_healthy_pair_pings_and_dials_both_ways(lab: RoceLab) -> None:
+    fabric = lab.cables()
+    for one in proven(fabric):
+        proof = next(proof for proof in one.more_proofs if proof.method == "ping")
+        assert (proof.frames_a_to_b, proof.frames_b_to_a) == (2, 2)
+        assert "8972 bytes arrived" in proof.detail
+    assert not ids(fabric) & {"mtu-black-hole", "bootstrap-port-blocked", "rendezvous-port-taken", "reach-not-tried"}
+
+
+def test_frames_too_large_for_the_panel_are_a_black_hole(lab: RoceLab) -> None:
+    lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
+    fabric = lab.cables()
+    hole = found(fabric, "mtu-black-hole", "alpha", F0)
+    assert (hole.severity, hole.subject) == ("error", f"alpha/{F0} - beta/{F1}")
+    assert f"{F0} {ALPHA.addresses[0]} to beta/{F1} {BETA.addresses[1]}: 56 bytes arrived" in hole.evidence[0].text
+    assert [one.subject for one in fabric.findings if one.id == "mtu-black-hole"] == [hole.subject]
+
+
+def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(lab: RoceLab) -> None:
+    """Soft RoCE comes in through the kernel's UDP, so the firewall lets port 4791 in, as a NIC would past it."""
+    lab.beta.do(f"touch /lab/filtered\nnft -f - <<'END'\n{DROP}\nEND\n")
+    fabric = lab.cables()
+    assert len(links(fabric)) == 2
+    blocked = found(fabric, "bootstrap-port-blocked", "alpha")
+    assert (blocked.severity, blocked.subject) == ("error", f"alpha -> beta {BETA.addresses[1]}")
+    assert "got no answer" in blocked.evidence[0].text
+    assert any(one.file == "beta" and "policy drop" in one.text for one in blocked.evidence)
+    assert [one.subject for one in fabric.findings if one.id == "bootstrap-port-blocked"] == [blocked.subject]
+
+
+def test_the_rendezvous_port_held_by_another_process(lab: RoceLab) -> None:
+    lab.alpha.do(
+        "python3 -c 'import socket, time; s = socket.create_server((\"0.0.0.0\", 29500)); time.sleep(300)' "
+        ">/dev/null 2>&1 & echo $! > /run/holder\nsleep 2\n"
+    )
+    try:
+        fabric = lab.cables()
+    finally:
+        lab.alpha.ask("kill $(cat /run/holder)\n")
+    taken = found(fabric, "rendezvous-port-taken", "alpha")
+    assert "in use by python3 (pid " in taken.evidence[0].text
