@@ -26,7 +26,7 @@ from fabricdoc.lab.kernel import PR_SET_PDEATHSIG
 SUITE = "bookworm"
 PACKAGES = (
     "busybox-static", "kmod", "iproute2", "ethtool", "iputils-ping", "pciutils", "procps", "nftables",
-    "openssh-server", "ibverbs-providers", "ibverbs-utils", "python3", "python3-pyverbs",
+    "openssh-server", "ibverbs-providers", "ibverbs-utils", "python3", "python3-pyverbs", "lldpd",
 )  # fmt: skip
 FILES = ("root.sqfs", "vmlinux", "initrd")
 INSIDE = Path(__file__).parent / "inside"
