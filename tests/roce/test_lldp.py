@@ -21,7 +21,7 @@ CROSSED = [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"be
 START = f"""
 mkdir -p /run/lldpd /var/lib/lldpd
 lldpd -I {F0},{F1} -S lab
-for _ in 1 2 3 4 5 6 7 8 9 10; do lldpcli configure lldp tx-interval 1 >/dev/null 2>&1 && break; sleep 1; done
+for _ in 1 2 3 4 5 6 7 8 9 10; do lldpcli configure lldp tx-interval 3 >/dev/null 2>&1 && break; sleep 1; done
 """
 WAIT = """
 for _ in $(seq 40); do
@@ -80,7 +80,7 @@ def test_without_a_daemon_the_probe_hears_the_same(announcing: RoceLab) -> None:
     specs = [one.spec for one in announcing.guests]
     fabric = announcing.scan()
     assert isinstance(node(fabric, "alpha").lldp, Unknown)
-    fabric = hear_lldp(specs, fabric, lambda _line: None, 8.0)
+    fabric = hear_lldp(specs, fabric, lambda _line: None, 12.0)
     assert {port: one.port_description for port, one in told(fabric, "alpha").items()} == {F0: F1, F1: F0}
     fabric = map_cables(specs, fabric)
     assert links(fabric) == CROSSED

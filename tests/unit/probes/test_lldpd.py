@@ -108,6 +108,20 @@ def test_who_does_not_name_itself_is_left_out() -> None:
     assert lldpd.neighbours(json0({**BETA, "chassis": ""}, {**BETA, "port": ""}, {**BETA, "name": ""}).encode()) == []
 
 
+REAL = Path(__file__).resolve().parents[2] / "fixtures" / "lldp"
+
+
+def test_what_lldpd_1_0_16_really_prints() -> None:
+    """Printed by Debian 12's lldpcli in one of two namespaces with crossed veth rails, each with an lldpd of its own."""
+    found = lldpd.neighbours((REAL / "lldpcli-1.0.16.json0").read_bytes())
+    assert [(one["netdev"], one["port"], one["port_description"]) for one in found] == [
+        ("enp1s0f0np0", "06:32:6a:1d:7c:b9", "enp1s0f1np1"),
+        ("enp1s0f1np1", "fe:53:d4:da:eb:e1", "enp1s0f0np0"),
+    ]
+    assert {(one["chassis"], one["system"], one["bridge"]) for one in found} == {("06:32:6a:1d:7c:b9", "beta", False)}
+    assert lldpd.neighbours((REAL / "lldpcli-1.0.16-nobody.json0").read_bytes()) == []
+
+
 def test_nobody_heard() -> None:
     assert lldpd.neighbours(b'{"lldp": [{}]}') == []
     assert lldpd.neighbours(b"{}") == []
