@@ -64,7 +64,7 @@ def graph_of(fabric: Fabric) -> Graph:
     switches = [(f"s{number}", wire) for number, wire in enumerate(one for one in wires if one.is_switch)]
     edges = [edge for wire in wires if not wire.is_switch for edge in _cable_edges(wire, ids)]
     edges += [Edge(ids[port.key], id, "", dashed=False) for id, wire in switches for port in wire.ports]
-    edges += [Edge(*(ids[key] for key in ends(link)), lies(link), dashed=True) for link in loops]
+    edges += [Edge(ids[one], ids[other], lies(link), dashed=True) for link in loops for one, other in [ends(link)]]
     return Graph(
         tuple(_clusters(shown, ids)),
         tuple((id, f"switch, {len(wire.ports)} ports") for id, wire in switches),

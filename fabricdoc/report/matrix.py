@@ -37,7 +37,7 @@ def by_wires(names: Sequence[str], wires: Sequence[Wire]) -> list[RenderableType
     wide = sorted(wires, key=lambda wire: -len(wire.nodes))[:MOST_COLUMNS]
     columns = [wire for wire in wires if any(wire is one for one in wide)]
     usual = [usual_port(wire) for wire in columns]
-    rows = [
+    rows: list[list[Words | RenderableType]] = [
         [str(number), Name(port), counted(len(wire.nodes), "node"), Name(_others(wire, port))]
         for number, (wire, port) in enumerate(zip(columns, usual, strict=True))
     ]

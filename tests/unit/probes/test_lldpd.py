@@ -112,7 +112,7 @@ REAL = Path(__file__).resolve().parents[2] / "fixtures" / "lldp"
 
 
 def test_what_lldpd_1_0_16_really_prints() -> None:
-    """Printed by Debian 12's lldpcli in one of two namespaces with crossed veth rails, each with an lldpd of its own."""
+    """Printed by Debian 12's lldpcli in one of two namespaces with crossed veth rails, each with its own lldpd."""
     found = lldpd.neighbours((REAL / "lldpcli-1.0.16.json0").read_bytes())
     assert [(one["netdev"], one["port"], one["port_description"]) for one in found] == [
         ("enp1s0f0np0", "06:32:6a:1d:7c:b9", "enp1s0f1np1"),
