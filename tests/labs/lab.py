@@ -65,9 +65,12 @@ class RoceLab:
         self._healthy = self._healthy or self.scan()
         return self._healthy
 
-    def cables(self) -> Fabric:
-        """What `fabricdoc cables` proves by beacons. No guest knows how the panel is wired: that takes no new scan."""
-        return map_cables(self._specs(), self.scan() if self._touched else self.healthy())
+    def cables(self, fabric: Fabric | None = None) -> Fabric:
+        """What `fabricdoc cables` proves; `fabric` is a scan made already.
+
+        No guest knows how the panel is wired, so that other cables take no new scan.
+        """
+        return map_cables(self._specs(), fabric or (self.scan() if self._touched else self.healthy()))
 
     @property
     def _touched(self) -> bool:

@@ -1,7 +1,7 @@
 """The RoCE lab for its tests: one boot for all of them, put right again after each.
 
 What can go wrong on such a pair, as it was measured, and which test makes it. `-` marks what no scan can see: only
-traffic shows it, so it is the RDMA ping's to find, with the errno or the status of the work request named.
+traffic shows it, so it is the RDMA ping's to find (test_rdma_ping), with errno or the work request's status named.
 
     empty GID index, on both nodes               test_several    a_pinned_gid_index_that_leads_to_an_empty_slot
     index out of the table                       test_several    ... or_behind_the_table
@@ -17,7 +17,7 @@ traffic shows it, so it is the RDMA ping's to find, with the errno or the status
     cable pulled                                 test_cabling    a_pulled_cable_is_down_at_that_end_only
     MTU 9000 against 1500, path MTU 1024         test_addresses  ends_of_one_rail_with_different_mtu
     the same, path MTU 4096: large messages hang - (the two MTUs and both active MTUs are told, as above)
-    large frames lost on the way                 test_cabling    large_frames_lost_on_the_way_...: not to be seen
+    large frames lost on the way                 - (test_cabling  large_frames_lost_on_the_way_...)
 
 Beside that table: cables that lead elsewhere, carry one way, loop, or end in a switch without VLANs; foreign frames,
 beacons of another run (test_cabling); one subnet or one address twice, VLANs, routes and rules that lead elsewhere,
