@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.model.documents import Unknown
 from tests.labs.lab import RoceLab
 from tests.labs.seed import HCAS, PORTS
-from tests.roce.seeing import found, hcas, ids, links, netdev, node
+from tests.roce.seeing import found, hcas, ids, links, netdev, node, proven
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
@@ -88,8 +87,11 @@ def test_device_files_missing_in_a_mount_namespace_and_little_memory_to_lock_els
 
 
 def test_a_process_that_may_not_send_beacons(lab: RoceLab) -> None:
+    """Nor is there a sudo in the guests: multicast finds the same cables."""
     lab.alpha.run_python_through('exec setpriv --bounding-set=-net_raw python3 "$@"')
     fabric = lab.cables()
-    assert found(fabric, "port-not-probed", "alpha", F0).severity == "info"
-    assert not isinstance(fabric.links, Unknown)
-    found(fabric, "port-without-peer", "beta", F1)
+    assert found(fabric, "beacons-by-multicast", "alpha", F0).severity == "info"
+    assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
+    for link in proven(fabric):
+        methods = {link.proof.method, *(one.method for one in link.more_proofs)}
+        assert "multicast" in methods and "beacon" not in methods

@@ -37,7 +37,7 @@ MOST_CPU_S = 30.0  # under software emulation, most of it loading pyverbs
 @pytest.fixture(scope="module")
 def scanned(booted: RoceLab) -> Fabric:
     """The healthy pair, scanned once before any fault."""
-    return booted.scan()
+    return booted.healthy()
 
 
 def by_subnet(lab: RoceLab, fabric: Fabric) -> Fabric:

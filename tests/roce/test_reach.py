@@ -43,7 +43,7 @@ def test_frames_too_large_for_the_panel_are_a_black_hole(lab: RoceLab) -> None:
 
 def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(lab: RoceLab) -> None:
     """Soft RoCE comes in through the kernel's UDP, so the firewall lets port 4791 in, as a NIC would past it."""
-    lab.beta.do(f"touch /lab/filtered\nnft -f - <<'END'\n{DROP}\nEND\n")
+    lab.beta.do(f"nft -f - <<'END'\n{DROP}\nEND\n", undo="nft flush ruleset")
     fabric = lab.cables()
     assert len(links(fabric)) == 2
     blocked = found(fabric, "bootstrap-port-blocked", "alpha")
