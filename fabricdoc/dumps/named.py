@@ -61,7 +61,8 @@ def image_of(node: Mapping[str, Any]) -> str:
     """The name of a node's image, also where it could not be read: the reason then begins with it."""
     name = text_of(node.get("image"), "name")
     reason = text_of(node.get("image"), "unknown")
-    return name or (reason.partition(": ")[0] if ": " in reason else "")
+    first, colon, _rest = reason.partition(": ")
+    return name or (first if colon and " " not in first else "")
 
 
 def parts_of_target(target: str) -> Iterator[Named]:
