@@ -58,14 +58,22 @@ def unread(node: Node) -> Iterator[Finding]:
 def baked(fabric: Fabric) -> Iterator[Finding]:
     """Findings of the node's own checks that a variable of its image causes."""
     images = images_of(fabric)
-    if not any(software(node).node.host.nccl_conf for node in fabric.nodes if node.name in images):
+    own = [software(node).node for node in fabric.nodes if node.name in images]
+    nodes = [node for node in own if _sets_any(node)]
+    if not nodes:
         return
-    serving = fabric.model_copy(update={"nodes": tuple(software(node).node for node in fabric.nodes)})
+    others = [node for node in fabric.nodes if node.name != nodes[0].name][: len(nodes) == 1]
+    serving = fabric.model_copy(update={"nodes": (*nodes, *others)})  # some checks need to know that there are others
     for check in OF_VARIABLES:
         for found in check(serving):
             node = found.evidence[0].file
             if node in images and any(label(images[node].name) in piece.text for piece in found.evidence):
                 yield of_image(found, node, images[node].name)
+
+
+def _sets_any(node: Node) -> bool:
+    files = node.host.nccl_conf
+    return not isinstance(files, Unknown) and any(file.values for file in files)
 
 
 def of_image(found: Finding, node: str, image: str) -> Finding:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from fabricdoc.checks.remembered import remembered
 from fabricdoc.checks.wording import seen
 from fabricdoc.model.documents import NOT_READ, Unknown
 from fabricdoc.model.fabric import ConfFile, Fabric, Host, Node, ServerImage
@@ -43,12 +44,18 @@ def software(node: Node) -> Software:
     """What the server of this node would load. Its variables are then files of the image, the first one ENV's."""
     image = node.image
     if isinstance(image, ServerImage):
-        own: dict[str, Any] = {name: getattr(image, name) for name in LIBRARIES}
-        own |= {"environment": {}, "nccl_conf": _settings(image)}
-        return Software(_with_host(node, own), image.name)
+        return Software(_inside(node), image.name)
     if image != NOT_READ:
         return Software(_with_host(node, dict.fromkeys(LIBRARIES, Unknown(unknown="the image was not read"))))
     return Software(node)
+
+
+@remembered
+def _inside(node: Node) -> Node:
+    """The node with its image's facts: one object however often it is asked, so that checks remember what they know."""
+    assert isinstance(node.image, ServerImage)
+    own: dict[str, Any] = {name: getattr(node.image, name) for name in LIBRARIES}
+    return _with_host(node, own | {"environment": {}, "nccl_conf": _settings(node.image)})
 
 
 def _with_host(node: Node, facts: Mapping[str, Any]) -> Node:

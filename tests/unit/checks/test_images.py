@@ -234,3 +234,11 @@ def test_eight_rails_and_their_image() -> None:
         "server-001: NCCL 2.20.5",
         "server-002: NCCL 2.20.5",
     }
+
+
+def test_bootstrap_over_an_interface_of_the_image_is_judged_among_several_nodes() -> None:
+    """One node alone has nobody to meet: then it is no fault, with a second one it is."""
+    fabric = with_images(node="spark-a", environment={"NCCL_SOCKET_IFNAME": "lo"})
+    assert ("loopback-selected", "error") in {one[:2] for one in ids(check_images, fabric)}
+    alone = fabric.model_copy(update={"nodes": fabric.nodes[:1]})
+    assert "loopback-selected" not in {one[0] for one in ids(check_images, alone)}

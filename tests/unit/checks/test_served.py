@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from fabricdoc.checks.served import images_of, naming_images, software
@@ -66,3 +69,13 @@ def test_evidence_names_the_image_of_its_node() -> None:
     finding = Finding(id="none", severity="info", subject="s", evidence=pieces)
     assert [one.text for one in naming_images(finding, fabric).evidence] == ["x", f"image {IMAGE}: x"]
     assert naming_images(finding, spark_straight()) is finding
+
+
+def test_a_node_is_seen_inside_as_one_object_that_leaves_with_it() -> None:
+    fabric = with_images()
+    node = fabric.nodes[0]
+    assert software(node).node is software(node).node
+    inside = weakref.ref(software(node).node)
+    del fabric, node
+    gc.collect()
+    assert inside() is None
