@@ -23,6 +23,8 @@ from fabricdoc.model.findings import Finding
 
 ABSENT = "knows no such image"
 """The words of `fabric.image` where the runtime has none of that name."""
+UNASKED = re.compile(r"permission denied|cannot connect|daemon running|connection refused", re.IGNORECASE)
+"""What a client says that could not ask its daemon."""
 OF_VARIABLES = (check_environment, check_interfaces, check_selection, check_gid_pins, check_ucx)
 WINS = "what --env or --env-file sets when the server is started wins over what its image sets"
 
@@ -37,7 +39,7 @@ def unread(node: Node) -> Iterator[Finding]:
     image = node.image
     if not isinstance(image, Unknown) or image == NOT_READ:
         return
-    absent = ABSENT in image.unknown
+    absent = ABSENT in image.unknown and not UNASKED.search(image.unknown)
     yield Finding(
         id="server-image-missing" if absent else "server-image-not-read",
         severity="warning" if absent else "info",
@@ -50,7 +52,10 @@ def unread(node: Node) -> Iterator[Finding]:
         "and variables its server would have.",
         fix=(f"on {node.name}: docker pull the image, or correct its name in fabric.toml",)
         if absent
-        else ("an image is read with its own python3 (3.10 or later), by docker or podman",),
+        else (
+            f"on {node.name}: docker image ls must work for the user that scans",
+            "an image is read with its own python3 (3.10 or later), by docker or podman",
+        ),
         confidence="likely",
     )
 

@@ -215,8 +215,17 @@ def test_an_image_that_a_node_does_not_have() -> None:
     assert (one.severity, one.subject, texts(one)) == ("warning", "spark-b", [reason])
 
 
-def test_an_image_without_python_is_information() -> None:
-    unread = changed(with_images(), "spark-b", "node", image=Unknown(unknown=f"{IMAGE}: spark-b: no python3"))
+@pytest.mark.parametrize(
+    "why",
+    [
+        "no python3",
+        "docker can't be run: No such file or directory",
+        "docker knows no such image: permission denied while trying to connect to the Docker daemon socket",
+        "docker knows no such image: Cannot connect to the Docker daemon. Is the docker daemon running?",
+    ],
+)
+def test_an_image_that_could_not_be_looked_into_is_information(why: str) -> None:
+    unread = changed(with_images(), "spark-b", "node", image=Unknown(unknown=f"{IMAGE}: spark-b: {why}"))
     assert ids(check_images, unread) == [("server-image-not-read", "info", "spark-b")]
     assert ids(check_images, spark_straight()) == []
 
