@@ -31,11 +31,31 @@ VERSIONS = (
 PLACES = (
     "pci", "address", "board_id", "upstream", "physical_function", "device", "vendor", "pci_class",
 )  # fmt: skip
-LISTED = ("schema", "created", "severity", "confidence", "kind", "state", "operstate", "at")
+LISTED = (
+    "schema", "created", "severity", "confidence", "kind", "state", "operstate", "at", "method", "traits", "topic",
+    "family", "scope", "type", "link_layer", "phys_state", "trust", "fec", "duplex", "bond_mode", "tc_algorithm",
+    "throttle_reasons", "governor", "iommu", "modules", "infiniband_devices", "ibverbs_providers", "access",
+    "port_flavour",
+)  # fmt: skip
 KEPT = frozenset((*VERSIONS, *PLACES, *LISTED))
 """Fields that are versions, PCI addresses or words of a list."""
 DEVICES = frozenset(
-    {"name", "netdev", "netdevs", "hca", "hcas", "master", "lower", "bond", "id", "source", "ip", "gid", "mac"}
+    {
+        "name",
+        "netdev",
+        "netdevs",
+        "hca",
+        "hcas",
+        "master",
+        "lower",
+        "bond",
+        "id",
+        "source",
+        "ip",
+        "gid",
+        "mac",
+        "firewall",
+    }
 )
 """Fields that name a device or a list's word where they hold no node's name: those of nodes may not stand in them."""
 OF_DEVICES = ("_IFNAME", "_HCA", "_NET_DEVICES", "_FORCE_MERGE")

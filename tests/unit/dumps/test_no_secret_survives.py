@@ -176,3 +176,21 @@ def test_common_names_stay() -> None:
     assert hidden.nodes[0].target == "local"
     assert isinstance(hidden.nodes[0].gpus, tuple)
     assert hidden.nodes[0].gpus[0].tenants == gpu.tenants
+
+
+LISTED = (
+    "ring", "twins", "straight", "beacon", "ping", "cable", "ipv4", "global", "error", "warning", "info", "docker",
+    "none", "ACTIVE", "LinkUp", "certain", "merging", "RS", "off", "full", "nvidia", "fabric", "mlx5_core", "PIX",
+    "uverbs0", "port", "all-ports", "dscp",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_node_called_like_a_word_of_a_list_leaves_the_list_alone(name: str) -> None:
+    text = spark_crossed().model_dump_json(by_alias=True).replace('"spark-a"', f'"{name}"')
+    fabric = Fabric.model_validate_json(text)
+    fabric = fabric.model_copy(update={"findings": check_fabric(fabric)})
+    hidden = anonymized(fabric)
+    assert hidden.nodes[0].name == "node-1"
+    assert ids(hidden) == ids(fabric)
+    assert sorted((one.id, one.severity) for one in check_fabric(hidden)) == ids(fabric)
