@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport.bytecode import payload_for
+from fabricdoc.transport.bytecode import packed_for, payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.nodes import NodeSpec, check_unique
@@ -85,6 +85,10 @@ class _Question:
         return Answer(self.channel.node, self.message, error, self.channel.output(), self.seconds, asked_at)
 
 
+def _payloads(node: NodeSpec, module: str, inside: Sequence[str]) -> tuple[bytes, bytes]:
+    return payload_for(node, module, inside), packed_for(node, module, inside)
+
+
 class Asking:
     """An ask under way: the probes run while the caller does something else, until `answers` collects them.
 
@@ -102,10 +106,10 @@ class Asking:
         inside: Sequence[str] = (),
     ) -> None:
         check_unique(nodes)
-        sent = [payload or payload_for(node, module, inside) for node in nodes]
+        sent = [(payload, b"") if payload else _payloads(node, module, inside) for node in nodes]
         self._questions = [
-            _Question(Channel(node, module, zipped, inside), request, deadline_s)
-            for node, zipped in zip(nodes, sent, strict=True)
+            _Question(Channel(node, module, zipped, inside, packed), request, deadline_s)
+            for node, (zipped, packed) in zip(nodes, sent, strict=True)
         ]
         self._waiting, self._active = deque(self._questions), list[_Question]()
         try:

@@ -109,9 +109,12 @@ class Channel:
     """Messages to and from one probe on one node. `error` says why it failed, `ended` that its process is gone.
 
     `inside` is a command of the node that runs a python elsewhere (in a container), in place of the node's own python.
+    `packed` goes instead of `payload` where that python says that it reads our bytecode.
     """
 
-    def __init__(self, node: NodeSpec, module: str, payload: bytes, inside: Sequence[str] = ()) -> None:
+    def __init__(
+        self, node: NodeSpec, module: str, payload: bytes, inside: Sequence[str] = (), packed: bytes = b""
+    ) -> None:
         self.node = node
         self.module = module
         self._inside = tuple(inside)
@@ -125,7 +128,8 @@ class Channel:
         self._nonce = os.urandom(8).hex()
         self._frames = Frames(self._nonce)
         self._stderr = Tail()
-        self._payload = payload
+        self._payload, self._packed = payload, packed
+        self._asking = bool(packed)
         self._outgoing = bytearray()
         self._input_over = False
         self._sent, self._taken = 0, -1
@@ -137,7 +141,7 @@ class Channel:
         size, module, nonce = len(self._payload), self.module, self._nonce
 
         def program(python: str) -> Sequence[str]:
-            argv = loader_argv(python, module, size, nonce)
+            argv = loader_argv(python, module, size, nonce, len(self._packed))
             return (*self._inside, *argv[1:]) if self._inside else argv
 
         command = command_for(self.node, program, module=module, label=nonce)
@@ -148,7 +152,7 @@ class Channel:
             self.error = cant_start(self.node, command.argv[0], error)
             self.ended = True
         else:  # its own copy only while it runs: a node that waits for its turn costs nothing
-            self._outgoing[:0] = self._payload
+            self._outgoing[:0] = b"" if self._asking else self._payload
 
     @property
     def started(self) -> bool:
@@ -247,7 +251,7 @@ class Channel:
 
     def _flush(self) -> None:
         process = self._process
-        if process is None or not process.is_open(process.stdin):
+        if process is None or self._asking or not process.is_open(process.stdin):
             return
         try:
             while self._outgoing:
@@ -267,7 +271,9 @@ class Channel:
             process.close(process.stdin)
 
     def _room(self, process: Process) -> int:
-        """How many bytes may be written now: where a client paces, nothing before `tap` has spoken."""
+        """How many bytes may be written now: none before a python that is asked, or a `tap`, has spoken."""
+        if self._asking:
+            return 0
         if not process.window:
             return CHUNK
         return max(0, process.window - (self._sent - self._taken)) if self._taken >= 0 else 0
@@ -307,3 +313,7 @@ class Channel:
         pid, start = message.get("pid"), message.get("start")
         if isinstance(pid, int) and isinstance(start, int) and pid > 0:
             self.remote = (pid, start)
+        if self._asking:
+            self._asking = False
+            self._outgoing[:0] = self._packed if message.get("same") == 1 else self._payload
+            self._flush()

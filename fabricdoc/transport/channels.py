@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport.bytecode import payload_for
+from fabricdoc.transport.bytecode import packed_for, payload_for
 from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.failures import too_late
 from fabricdoc.transport.limits import allow_files
@@ -136,7 +136,7 @@ def open_channels(
     """
     check_unique(nodes)
     allow_files(FILES_EACH * len(nodes))
-    channels = [Channel(node, module, payload or payload_for(node, module)) for node in nodes]
+    channels = [_channel(node, module, payload) for node in nodes]
     try:
         _start(channels, start_deadline_s)
         failed = [channel.explain() for channel in channels if not channel.started]
@@ -158,9 +158,7 @@ def open_some(
     check_unique(nodes)
     allow_files(FILES_EACH * len(nodes))
     inside = {node.name: raised_as(node) if raised else () for node in nodes}
-    channels = [
-        Channel(node, module, payload_for(node, module, inside[node.name]), inside[node.name]) for node in nodes
-    ]
+    channels = [_channel(node, module, inside=inside[node.name]) for node in nodes]
     try:
         _start(channels, start_deadline_s)
         failed = [channel for channel in channels if not channel.started]
@@ -170,6 +168,12 @@ def open_some(
         raise
     running = [channel for channel in channels if channel.started]
     return Channels(running), {channel.node.name: channel.explain() for channel in failed}
+
+
+def _channel(node: NodeSpec, module: str, payload: bytes | None = None, inside: Sequence[str] = ()) -> Channel:
+    if payload:
+        return Channel(node, module, payload, inside)
+    return Channel(node, module, payload_for(node, module, inside), inside, packed_for(node, module, inside))
 
 
 def _start(channels: Sequence[Channel], deadline_s: float) -> None:

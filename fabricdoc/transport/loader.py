@@ -10,6 +10,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 NO_RAW = 95  # raised.NO_WAY: that program is not imported here
@@ -18,16 +19,21 @@ CUT_OFF = 98
 OLDEST = (3, 10)
 
 LOADER = f"""import os,sys
-size,module,nonce=int(sys.argv[1]),sys.argv[2],sys.argv[3]
+sizes,module,nonce=sys.argv[1].split(","),sys.argv[2],sys.argv[3]
+size,same=int(sizes[0]),0
 if sys.version_info<{OLDEST}:sys.stderr.write("python %d.%d\\n"%sys.version_info[:2]);sys.exit({TOO_OLD})
+if len(sizes)>1:
+ import _frozen_importlib_external as files
+ if files.MAGIC_NUMBER.hex()==sizes[2]:size,same=int(sizes[1]),1
 start=int(open("/proc/self/stat").read().rsplit(")",1)[1].split()[19])
-line='\\n\\x1e%s {{"event":"started","pid":%d,"start":%d}}\\n'%(nonce,os.getpid(),start)
+line='\\n\\x1e%s {{"event":"started","pid":%d,"start":%d,"same":%d}}\\n'%(nonce,os.getpid(),start,same)
 os.write(1,line.encode())
 data=b""
 while len(data)<size:
  part=os.read(0,size-len(data))
  if not part:sys.exit({CUT_OFF})
  data+=part
+if same:import zlib;data=zlib.decompress(data)
 try:fd=os.memfd_create("fabricdoc")
 except (AttributeError,OSError):import tempfile;keep=tempfile.TemporaryFile();fd=keep.fileno()
 while data:data=data[os.write(fd,data):]
@@ -52,14 +58,18 @@ def inline(program: str) -> str:
     return f'import base64;exec(base64.b64decode("{b64encode(program.encode()).decode()}"))'
 
 
-def loader_argv(python: str, module: str, size: int, nonce: str) -> list[str]:
+def loader_argv(python: str, module: str, size: int, nonce: str, packed: int = 0) -> list[str]:
     """The argv that loads a zip of `size` bytes and runs `module`.
+
+    With `packed` the node's python says whether it reads our bytecode (its magic number is ours), and then takes a
+    compressed zip of that many bytes instead; nothing may be sent before it has said so.
 
     The agent runs without -I, since its torch may come from PYTHONPATH or the user's site folder; every other probe is
     kept apart from both.
     """
     flags = [] if module == "agent" else ["-I"]
-    return [python, *flags, "-c", inline(LOADER), str(size), module, nonce]
+    sizes = f"{size},{packed},{MAGIC_NUMBER.hex()}" if packed else str(size)
+    return [python, *flags, "-c", inline(LOADER), sizes, module, nonce]
 
 
 def box_argv(python: str, words: Sequence[str]) -> list[str]:

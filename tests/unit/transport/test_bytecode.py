@@ -6,18 +6,22 @@ import os
 import stat
 import sys
 import zipfile
+import zlib
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from fabricdoc.transport import NodeSpec, ask, bytecode, probe_zip
-from fabricdoc.transport.bytecode import payload_for
+from fabricdoc.transport.bytecode import packed_for, payload_for
+from fabricdoc.transport.channel import Channel
 from fabricdoc.transport.zipapp import build_bytecode
 
 pytestmark = pytest.mark.unit
 
 LOCAL = NodeSpec("here", "local")
+# the room's root names the function like the module
+ASK = sys.modules[ask.__module__]
 
 
 @pytest.fixture
@@ -69,6 +73,55 @@ def test_it_is_kept_for_this_user_alone_and_used_again(cache: Path, monkeypatch:
 def test_another_python_gets_sources(cache: Path, node: NodeSpec, module: str, inside: tuple[str, ...]) -> None:
     assert payload_for(node, module, inside) == probe_zip(module)
     assert not cache.exists()
+
+
+@pytest.fixture
+def other(monkeypatch: pytest.MonkeyPatch) -> NodeSpec:
+    """This very python, as if it were that of another machine."""
+    monkeypatch.setattr(bytecode, "_is_ours", lambda _node, _inside: False)
+    bytecode._packed.cache_clear()
+    yield LOCAL
+    bytecode._packed.cache_clear()
+
+
+def test_another_machines_python_gets_it_where_it_says_that_it_reads_it(
+    cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = packed_for(other, "scan")
+    assert zlib.decompress(packed) == bytecode._compiled("scan")
+    broken = b"these are no sources"
+    monkeypatch.setattr(ASK, "payload_for", lambda *_: broken)
+    (answer,) = ask([other], "scan", {"do": "scan", "deadline_s": 5}, deadline_s=20)
+    assert answer.error is None and answer.message is not None
+
+
+def test_and_the_sources_where_it_does_not(cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fabricdoc.transport.loader.MAGIC_NUMBER", b"\0\0\r\n")
+    monkeypatch.setattr(ASK, "packed_for", lambda *_: b"this is no bytecode")
+    (answer,) = ask([other], "scan", {"do": "scan", "deadline_s": 5}, deadline_s=20)
+    assert answer.error is None and answer.message is not None
+
+
+def test_who_is_not_asked(cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert packed_for(other, "agent") == b""
+    assert packed_for(other, "no-such-probe") == b""
+    bytecode._packed.cache_clear()
+    bytecode._compiled.cache_clear()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert packed_for(other, "scan") == b""
+    monkeypatch.undo()
+    assert packed_for(LOCAL, "scan") == b""
+
+
+def test_nothing_is_sent_before_it_has_spoken_and_its_input_waits(payload: bytes) -> None:
+    channel = Channel(LOCAL, "echo", payload, packed=b"never read")
+    channel.start()
+    channel.send({"do": "echo", "value": 1})
+    channel.end_input()
+    assert bytes(channel._outgoing) == b'{"do":"echo","value":1}\n'
+    channel._note_start({"event": "started", "pid": 1, "start": 1, "same": 0})
+    assert channel._outgoing == b"" or channel._outgoing.endswith(b'"value":1}\n')
+    channel.kill()
 
 
 def test_nothing_is_kept_for_a_probe_that_is_none(cache: Path) -> None:
