@@ -74,7 +74,7 @@ def _ssh_failure(node: NodeSpec, ending: Ending) -> NodeError:
 
 
 def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
-    if ending.status == TOO_OLD:
+    if ending.status == TOO_OLD or "Unknown option: -I" in ending.stderr:  # the latter is Python 2's word
         return _error(node, "python-too-old", f"{node.python} is older than 3.10", _version(ending.stderr), _PYTHON_FIX)
     if ending.kind == "netns" and ending.status == CANT_ENTER:
         return _cant_enter(node, ending.stderr)
@@ -97,7 +97,8 @@ def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:
 
 def _version(stderr: str) -> str:
     """The loader's line: mpirun adds its own after it."""
-    return next((line for line in stderr.splitlines() if re.fullmatch(r"python \d+\.\d+", line.strip())), stderr)
+    lines = [line for line in stderr.splitlines() if re.fullmatch(r"python \d+\.\d+|Unknown option: -I", line.strip())]
+    return lines[0] if lines else stderr
 
 
 def _python_fix(node: NodeSpec, what: str) -> str:

@@ -58,6 +58,7 @@ def test_the_fix_names_the_node_as_the_user_reaches_it() -> None:
         (126, "bash: /opt/python3: Permission denied", "python-missing"),
         (1, "python3: Command not found.", "python-missing"),
         (97, "python 3.8", "python-too-old"),
+        (2, "Unknown option: -I", "python-too-old"),
         (1, "This account is currently not available.", "start-failed"),
         (-9, "", "start-failed"),
     ],
