@@ -145,7 +145,9 @@ def many(folder: Path, count: int) -> None:
 STAND_IN = """#!{python} -IS
 import os, sys, time
 words = sys.argv[-1].split()
-size, nonce = int(words[-3]), words[-1]
+sizes, nonce = words[-3].strip("'").split(","), words[-1]
+same = len(sizes) > 1
+size = int(sizes[same])
 def take(count):
     while count:
         count -= len(os.read(0, count) or sys.exit(98))
@@ -153,7 +155,7 @@ def say(text):
     data = ("\\n\\x1e" + nonce + " " + text + "\\n").encode()
     while data:
         data = data[os.write(1, data):]
-say('{{"event":"started","pid":%d,"start":1}}' % os.getpid())
+say('{{"event":"started","pid":%d,"start":1,"same":%d}}' % (os.getpid(), same))
 take(size)
 while os.read(0, 1) != b"\\n":
     pass
