@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.transport import NodeSpec, ask
 from tests.sshd import SshFolder, loopback_over_ssh, why_not
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=why_not())]
@@ -147,6 +150,31 @@ def test_each_failure_is_a_line_of_its_own_and_the_others_are_read(made: SshFold
         "no-python": "python-missing",
         "n-ends": "start-failed",
     }
+
+
+def test_a_shared_connection_that_hangs_costs_its_node_the_deadline_alone(
+    made: SshFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a machine loses its power within the minute that its connection is kept."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(made.run))
+    nodes = [NodeSpec(name, name, python=sys.executable, ssh_config=str(made.config)) for name in ("nn1", "nn2")]
+    request = {"do": "scan", "deadline_s": 5, "cuda": False, "hash": False}
+    before = set((made.run / "fabricdoc").glob("*"))
+    assert [answer.error for answer in ask(nodes[:1], "scan", request, deadline_s=30)] == [None]
+    (path,) = set((made.run / "fabricdoc").glob("*")) - before
+    words = ["ssh", "-F", str(made.config), "-o", f"ControlPath={path}", "-O", "check", "nn1"]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True).stderr
+    pid = int(re.findall(r"pid=(\d+)", said)[0])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        (hung,) = ask(nodes[:1], "scan", request, deadline_s=2)
+        (fine,) = ask(nodes[1:], "scan", request, deadline_s=30)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert hung.error is not None
+    assert (hung.error.id, "nn1: nothing of ours started there" in hung.error.message) == ("node-timeout", True)
+    assert hung.seconds < 4
+    assert fine.error is None
 
 
 SCRIPT = """
