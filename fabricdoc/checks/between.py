@@ -14,8 +14,6 @@ from fabricdoc.checks.image_pairs import check_image_pairs
 from fabricdoc.checks.link_addresses import check_link_addresses
 from fabricdoc.checks.link_pairs import check_link_pairs
 from fabricdoc.checks.port_pairs import check_port_pairs
-from fabricdoc.checks.qos_classes import check_qos_classes
-from fabricdoc.checks.qos_pairs import check_qos_pairs
 from fabricdoc.checks.rail_subnets import check_rail_subnets
 from fabricdoc.checks.rings import check_rings
 from fabricdoc.checks.settings_pairs import check_settings_pairs
@@ -26,8 +24,6 @@ BETWEEN = (
     check_host_facts,
     check_link_addresses,
     check_link_pairs,
-    check_qos_classes,
-    check_qos_pairs,
     check_port_pairs,
     check_hca_sets,
     check_foreign_ports,

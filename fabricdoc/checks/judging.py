@@ -31,8 +31,10 @@ WITH_HCAS = (
     "gpu_peers",
     "kernel_log",
     "memory",
+    "qos_classes",
+    "qos_pairs",
 )
-"""About one node (tables of its ports too, which are held against those of other nodes), where there are HCAs."""
+"""About one node where there are HCAs; some hold its ports against one another, and against those of other nodes."""
 ALWAYS = (
     "containers",
     "selection",

@@ -15,6 +15,7 @@ import pytest
 
 import fabricdoc
 from fabricdoc.checks import check_fabric, load_catalogue
+from fabricdoc.checks.judging import between_checks
 from fabricdoc.model.documents import NOT_READ
 from fabricdoc.model.fabric import Fabric, NodeReport
 from tests.fabrics.ill.every import FAMILIES, ILL
@@ -120,3 +121,11 @@ def test_the_finding_leaves_when_its_fact_becomes_unknown_with_the_node(id_: str
         node["host"] = {key: hidden if key != "environment" else {} for key in node["host"]}
     bare = Fabric.model_validate({**fabric.model_dump(mode="json"), "nodes": nodes, "findings": []})
     assert ids(bare) == set()
+
+
+@EVERY
+def test_what_needs_several_nodes_has_nothing_to_say_of_one(id_: str) -> None:
+    """A check that has is to be asked about single nodes too: one server, or one dump, is scanned as well."""
+    for node in has(id_).nodes:
+        alone = has(id_).model_copy(update={"nodes": (node,), "links": ()})
+        assert [one.id for check in between_checks() for one in check(alone)] == []
