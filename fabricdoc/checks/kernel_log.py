@@ -6,6 +6,7 @@ not what is: only what can't heal by itself is an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -88,7 +89,12 @@ def _counts(node: Node, signature: Signature, event: KernelEvent) -> bool:
     hours = 0.0 if isinstance(uptime, Unknown) else max(uptime / 3600, 1.0)
     if signature.per_hour and (not hours or event.count / hours < signature.per_hour):
         return False
-    return not signature.near_hca or any(name in event.last for name in _names(node))
+    return not signature.near_hca or any(_names_it(name, event.last) for name in _names(node))
+
+
+def _names_it(name: str, line: str) -> bool:
+    """Whether a line names it whole: 01:00.0 is not in 000f:01:00.0, where another device is."""
+    return name in line and re.search(rf"(?<![\w:.]){re.escape(name)}(?!\w)", line) is not None
 
 
 def _names(node: Node) -> set[str]:

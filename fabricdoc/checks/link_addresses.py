@@ -158,9 +158,15 @@ def _misplaced(found: Mismatch, homes: Homes) -> Iterator[Finding]:
         for network, at_peer in wanted.items():
             elsewhere = homes[end.node.name].get(network, [])
             if elsewhere and len(homes[peer.node.name].get(network, [])) == 1:
-                free = next((one for one in end.ports if one.netdev.name not in {p.netdev for p in own.values()}), None)
-                target = (free or end.ports[0]).netdev.name
+                target = _target(end, {placed.netdev for placed in own.values()})
                 yield _wrong_port(found.cable, end, target, elsewhere[0], peer, at_peer)
+
+
+def _target(end: End, astray: set[str]) -> str:
+    """The port of an end that the missing address belongs on: one without any, else one whose own are in place."""
+    bare = [one for one in end.ports if not _networks((one,))]
+    settled = [one for one in end.ports if one.netdev.name not in astray]
+    return (bare or settled or list(end.ports))[0].netdev.name
 
 
 def _wrong_port(cable: Segment, end: End, target: str, placed: Placed, peer: End, at_peer: Placed) -> Finding:

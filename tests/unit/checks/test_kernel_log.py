@@ -157,3 +157,39 @@ def test_a_spark_that_lost_its_card_still_tells_why() -> None:
     fabric = changed(spark_one_cable(), "spark-a", "host", kernel_log=log)
     fabric = changed(fabric, "spark-a", "node", hcas=())
     assert ids(check_kernel_log, fabric) == [("hca-health", "error", "spark-a: kernel log")]
+
+
+AER = "pcieport {0}:00:00.0: AER: Uncorrectable (Fatal) error message received from {0}:01:00.0"
+
+
+@pytest.mark.parametrize(
+    ("domain", "near"), [("0000", True), ("0002", True), ("0004", False), ("0007", False), ("000f", False)]
+)
+def test_a_device_of_the_same_bus_in_another_domain_is_another_device(domain: str, near: bool) -> None:
+    """On a Spark the SSD, the 10GbE port and the GPU are 01:00.0 too, each in a domain of its own."""
+    found = ids(check_kernel_log, logged(("aer-fatal", 1, AER.format(domain)), spark=True))
+    assert found == ([("pcie-aer-fatal", "error", "spark-a: kernel log")] if near else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("DMAR: [DMA Write] Request device [b4:00.0] fault addr 0", True),
+        ("DMAR: [DMA Write] Request device [b4:00.01] fault addr 0", False),
+        ("DMAR: [DMA Write] Request device [1b4:00.0] fault addr 0", False),
+        ("AMD-Vi: Event logged [IO_PAGE_FAULT device=0000:b4:00.0 domain=0x1]", True),
+        ("AMD-Vi: Event logged [IO_PAGE_FAULT device=0001:b4:00.0 domain=0x1]", False),
+        ("arm-smmu-v3 arm-smmu-v3.1.auto: event 0x10 received from 0000:b2:01.0:", True),
+        ("arm-smmu-v3 arm-smmu-v3.1.auto: event 0x10 received from 0000:b2:00.0:", False),
+    ],
+)
+def test_an_address_is_met_whole(line: str, near: bool) -> None:
+    """0000:b4:00.0 is rail 5's NIC; 0000:b2:01.0 the bridge above it, 0000:b2:00.0 the one above the GPU beside it."""
+    found = ids(check_kernel_log, logged(("iommu-fault", 1, line)))
+    assert bool(found) is near
+
+
+@pytest.mark.parametrize(("name", "near"), [("enp180s0np0", True), ("enp180s0np01", False), ("xenp180s0np0", False)])
+def test_an_interface_is_met_by_its_whole_name(name: str, near: bool) -> None:
+    line = f"NETDEV WATCHDOG: {name} (mlx5_core): transmit queue 3 timed out"
+    assert bool(ids(check_kernel_log, logged(("netdev-tx-timeout", 1, line)))) is near

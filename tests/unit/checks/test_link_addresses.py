@@ -204,3 +204,20 @@ def test_ends_of_one_subnet_are_right_whatever_its_size(prefix: int) -> None:
         own = (Address(ip=ip, prefix=prefix, family="ipv4"),)
         fabric = changed(fabric, name, "netdev", "p0", addresses=own)
     assert check_link_addresses(fabric) == ()
+
+
+def test_the_address_goes_to_the_twin_that_has_none() -> None:
+    fabric = changed(spark_one_cable(), "spark-b", "netdev", "enP2p1s0f0np0", addresses=())
+    moved = (Address(ip="192.168.101.11", prefix=24, family="ipv4"),)
+    (found,) = check_link_addresses(changed(fabric, "spark-b", "netdev", "enp1s0f1np1", addresses=moved))
+    assert found.id == "address-on-wrong-port"
+    assert found.fix[2] == "sudo ip address add 192.168.101.11/24 dev enP2p1s0f0np0"
+    assert found.evidence[0].text == "enP2p1s0f0np0 192.168.101.10/24, cabled to spark-b/enP2p1s0f0np0"
+
+
+def test_a_port_with_a_zeroconf_address_has_none() -> None:
+    zeroconf = (Address(ip="169.254.3.3", prefix=16, family="ipv4"),)
+    fabric = changed(spark_one_cable(), "spark-b", "netdev", "enP2p1s0f0np0", addresses=zeroconf)
+    moved = (Address(ip="192.168.101.11", prefix=24, family="ipv4"),)
+    (found,) = check_link_addresses(changed(fabric, "spark-b", "netdev", "enp1s0f1np1", addresses=moved))
+    assert found.fix[2].endswith("dev enP2p1s0f0np0")
