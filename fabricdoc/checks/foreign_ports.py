@@ -61,8 +61,8 @@ def _is_routed(node: Node, one: RocePort) -> bool:
     routes = () if isinstance(node.routes, Unknown) else node.routes
     rules = () if isinstance(node.rules, Unknown) else node.rules
     addresses = {address.ip for address in one.netdev.addresses}
-    by_rule = any(ip in rule.selector for rule in rules for ip in addresses)
-    return by_rule or any(route.netdev == one.netdev.name and route.gateway for route in routes)
+    named = {word.partition("/")[0] for rule in rules for word in rule.selector.split()}
+    return bool(addresses & named) or any(route.netdev == one.netdev.name and route.gateway for route in routes)
 
 
 def _finding(node: Node, near: list[RocePort], foreign: list[RocePort]) -> Finding:

@@ -93,3 +93,21 @@ def test_one_node_and_a_node_all_of_whose_ports_are_alone_are_no_case() -> None:
     apart = changed(apart, "spark-b", "netdev", "enP2p1s0f0np0", addresses=())
     both = other.model_copy(update={"nodes": (*other.nodes, apart.nodes[1]), "links": ()})
     assert check_foreign_ports(both) == ()
+
+
+@pytest.mark.parametrize(
+    ("selector", "routed"),
+    [
+        ("from 10.20.30.40", True),
+        ("from 10.20.30.40/32 iif lo", True),
+        ("from 110.20.30.40", False),
+        ("from 10.20.30.40.example", False),
+        ("from 10.20.30.4", False),
+        ("", False),
+    ],
+)
+def test_a_rule_is_for_a_port_when_it_names_its_whole_address(selector: str, routed: bool) -> None:
+    rules = (Rule(priority=100, table=7, selector=selector),)
+    (found,) = check_foreign_ports(changed(spark_foreign(), "spark-a", "node", rules=rules))
+    assert ("spark-a/rocep1s0f1" in found.subject.split(", ")) is not routed
+    assert "spark-a/roceP2p1s0f1" in found.subject, "its twin has an address of its own"
