@@ -179,3 +179,16 @@ def groups_of(pairs: list[tuple[PortKey, PortKey]]) -> set[frozenset[PortKey]]:
     for one, other in pairs:
         groups.join(one, other)
     return {frozenset(group) for group in groups.groups()}
+
+
+def test_ports_with_raw_sockets_that_heard_only_multicast_are_proven_by_that() -> None:
+    """A switch may drop the beacons' EtherType; a claim of the stronger proof would be false."""
+    heard = Heard(hearings=[Hearing(A0, B1, 3, "multicast"), Hearing(B1, A0, 3, "multicast"), *both_ways(A1, B0)])
+    assert [link.proof.method for link in links_from(heard, [])] == ["multicast", "beacon"]
+
+
+def test_what_lies_between_is_told_in_the_detail_of_the_proof() -> None:
+    heard = Heard(hearings=[Hearing(A0, B1, 6, near=2), Hearing(B1, A0, 6, near=2), *both_ways(A1, B0)])
+    first, second = links_from(heard, [])
+    assert first.proof.detail == "frames that no switch passes on came through: nothing lies between"
+    assert (first.kind, second.kind, second.proof.detail) == ("cable", "cable", "")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -164,3 +165,21 @@ def test_of_several_nodes_one_that_does_not_start_costs_only_itself() -> None:
     with channels:
         assert channels.names == ("n",)
     assert [(name, error.id) for name, error in failed.items()] == [("bad", "python-missing")]
+
+
+def test_a_node_that_never_starts_is_given_up_and_leaves_no_process(tmp_path: Path) -> None:
+    """A killed process that is not waited for would stay as a zombie."""
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    before = children()
+    channels, failed = open_some([NodeSpec("slow", "local", python=str(slow)), HERE], "beacon", start_deadline_s=1.5)
+    with channels:
+        assert channels.names == ("n",)
+        assert failed["slow"].id == "node-timeout"
+        assert len(children() - before) == 1, "the one that runs"
+    assert children() == before
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
