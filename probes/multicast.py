@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 
 from .beacon_filters import attach, only, turned_away
-from .facts import load
+from .facts import exists, linked_name, load
 
 GROUP = "ff02::1"
 PORT = 18613  # unassigned, and below Linux's ephemeral ports
@@ -25,6 +25,7 @@ MAX_DATAGRAM = 2048
 SIOCGIFHWADDR = 0x8927
 ADDRESSES = "/proc/self/net/if_inet6"
 SETTINGS = "/proc/sys/net/ipv6/conf"
+DEVICES = "/sys/class/net"
 LINK_SCOPE, TENTATIVE, DAD_FAILED = 0x20, 0x40, 0x08
 SETTLE_S = 2.5  # duplicate address detection takes 1 s and a random delay of up to 1 s (RFC 4862, 5.4)
 POLL_S = 0.05
@@ -33,7 +34,8 @@ NO_ADDRESS = "no IPv6 link-local address"
 
 
 class CantHear(OSError):
-    """Why a port can't speak multicast; `lack` is `no-ipv6`, `ipv6-off`, `no-address`, `tentative` or `duplicate`."""
+    """Why a port can't speak multicast; `lack` is `no-ipv6`, `ipv6-off`, `no-address`, `member`, `tentative` or
+    `duplicate`."""
 
     def __init__(self, lack: str, reason: str) -> None:
         super().__init__(0, reason)
@@ -154,8 +156,11 @@ def _is_link(scope: str) -> bool:
     return int(scope, 16) == LINK_SCOPE
 
 
-def without_address(netdev: str, settings: str = SETTINGS) -> CantHear:
+def without_address(netdev: str, settings: str = SETTINGS, devices: str = DEVICES) -> CantHear:
     """Why a port has no link-local address, as far as its settings tell it."""
+    master = f"{devices}/{netdev}/master"
+    if exists(master):
+        return CantHear("member", f"{NO_ADDRESS}: it belongs to {linked_name(master)}, which has its addresses")
     if _setting(settings, netdev, "disable_ipv6") == "1":
         return CantHear("ipv6-off", f"{NO_ADDRESS}: IPv6 is off on it (disable_ipv6 is 1)")
     mode = _setting(settings, netdev, "addr_gen_mode")

@@ -14,7 +14,7 @@ from typing import Any
 from fabricdoc.fabric.heard import Heard, Hearing, Method, PortKey, settled
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
-LACKS = ("no-ipv6", "ipv6-off", "no-address", "tentative", "duplicate")
+LACKS = ("no-ipv6", "ipv6-off", "no-address", "member", "tentative", "duplicate")
 MAX_REASON = 200
 MAX_COUNT = 2**53
 MAX_ROWS = 4096

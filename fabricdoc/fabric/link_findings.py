@@ -63,6 +63,8 @@ def _give_address(port: PortKey, lack: str) -> tuple[str, ...]:
             shlex.join(command),
             again,
         )
+    if lack == "member":
+        return (f"or list the interface that {netdev} on {node} belongs to, with --ports",)
     if lack == "tentative":
         return ("or run it again in some seconds",)
     if lack == "duplicate":

@@ -40,6 +40,7 @@ def test_a_port_that_could_not_be_opened_is_named_with_the_reason() -> None:
     [
         ("ipv6-off", "sudo sysctl -w net.ipv6.conf.p0.disable_ipv6=0"),
         ("no-address", "sudo ip link set dev p0 addrgenmode eui64"),
+        ("member", "or list the interface that p0 on alpha belongs to, with --ports"),
         ("tentative", "or run it again in some seconds"),
         ("duplicate", "two ports on one segment have the MAC of p0 on alpha: see `ip -6 addr show dadfailed`"),
     ],

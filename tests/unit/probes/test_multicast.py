@@ -94,6 +94,15 @@ def test_the_settings_tell_why_there_is_no_address(
     assert str(error.strerror).endswith(text)
 
 
+def test_a_port_of_a_bond_has_its_addresses_there(tmp_path: Path) -> None:
+    (tmp_path / "net" / "bond0").mkdir(parents=True)
+    (tmp_path / "net" / "p9").mkdir()
+    (tmp_path / "net" / "p9" / "master").symlink_to(tmp_path / "net" / "bond0")
+    error = multicast.without_address("p9", settings(tmp_path, disable_ipv6="1"), str(tmp_path / "net"))
+    assert error.lack == "member"
+    assert str(error.strerror).endswith("it belongs to bond0, which has its addresses")
+
+
 def pktinfo(index: int) -> tuple[int, int, bytes]:
     return (socket.IPPROTO_IPV6, socket.IPV6_PKTINFO, bytes(16) + struct.pack("I", index))
 
