@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from fabricdoc.fabric import map_cables, scan
 from fabricdoc.lab import Lab, LabNode
@@ -58,6 +60,21 @@ while True:
     if packet[20] == 0 and packet[24:26] == head[4:6]: break
 print(sender[0])
 """
+
+# PR_SET_SECUREBITS with SECBIT_NOROOT: from the next exec on, user id 0 has no capabilities of its own
+NO_RIGHTS = """#!{python} -I
+import ctypes, os, sys
+assert ctypes.CDLL(None, use_errno=True).prctl(28, 1, 0, 0, 0) == 0
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+def bare_python(folder: Path) -> str:
+    """A python in `folder` that has no capability: the kernel refuses it raw sockets."""
+    path = folder / "python3"
+    path.write_text(NO_RIGHTS.format(python=sys.executable))
+    path.chmod(0o755)
+    return str(path)
 
 
 def specs_of(lab: Lab, names: Iterable[str] = (), **more: str) -> list[NodeSpec]:

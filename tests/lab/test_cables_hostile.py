@@ -8,14 +8,28 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fabricdoc.fabric import map_cables, scan
 from fabricdoc.lab import Lab, LabSpec, open_lab
 from fabricdoc.model.fabric import Fabric
-from tests.lab.cabling import F0, F1, finding, found, links_of, mapped, named, specs_of, told
-from tests.lab.conftest import StartInside
+from tests.lab.cabling import (
+    F0,
+    F1,
+    SETTLED,
+    bare_python,
+    done,
+    finding,
+    found,
+    links_of,
+    mapped,
+    named,
+    specs_of,
+    told,
+)
+from tests.lab.conftest import Inside, StartInside
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
 
@@ -80,6 +94,22 @@ while True:
     for _ in range(1000): raw.send(payload)
 """
 )
+
+
+# the same by the multicast that nodes without raw sockets speak; needs no right at all
+FLOOD_UDP = """
+import socket, sys
+index = socket.if_nametoindex(sys.argv[1])
+udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+udp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+udp.bind(('ff02::1', 18613, 0, index))
+print('ready', flush=True)
+nonce = udp.recv(2048)[:8] if sys.argv[2] == 'forged' else b'stranger'
+print('flooding', flush=True)
+while True:
+    udp.sendto(nonce + bytes(100), ('ff02::1', 18613, 0, index))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -153,4 +183,22 @@ def test_a_flood_of_frames_neither_hides_the_links_nor_delays_their_proof(
     assert [(a, b) for a, b, _ in told(fabric)] == STRAIGHT
     assert {one.id for one in fabric.findings} >= {"stray-beacons"}
     assert stray_frames(fabric, "alpha") > 500
+    assert found(fabric, "port-not-probed", "link-one-way", "port-without-peer") == []
+
+
+@pytest.mark.parametrize("kind", ["strange", "forged"])
+def test_a_flood_of_multicast_does_not_hide_links_from_who_has_no_raw_sockets(
+    segment: Lab, start_inside: StartInside, inside: Inside, tmp_path: Path, kind: str
+) -> None:
+    for node in segment.nodes:
+        done(inside(node.pid, SETTLED))
+    flood = started(segment, start_inside, FLOOD_UDP, kind)
+    if kind == "strange":
+        assert said(flood) == ["flooding"]
+    fabric = mapped(specs_of(segment, NAMES, python=bare_python(tmp_path)))
+    assert flood.poll() is None
+    assert [(a, b) for a, b, _ in told(fabric)] == STRAIGHT
+    assert {link.proof.method for link in links_of(fabric)} == {"multicast"}
+    assert stray_frames(fabric, "alpha") > 100
+    assert stray_frames(fabric, "beta") > 100
     assert found(fabric, "port-not-probed", "link-one-way", "port-without-peer") == []

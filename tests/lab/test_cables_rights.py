@@ -20,6 +20,7 @@ from tests.lab.cabling import (
     F1,
     NO_LINK_LOCAL,
     SETTLED,
+    bare_python,
     done,
     finding,
     found,
@@ -33,12 +34,6 @@ from tests.lab.conftest import Inside
 
 pytestmark = pytest.mark.lab
 
-# PR_SET_SECUREBITS with SECBIT_NOROOT: from the next exec on, user id 0 has no capabilities of its own
-NO_RIGHTS = """#!{python} -I
-import ctypes, os, sys
-assert ctypes.CDLL(None, use_errno=True).prctl(28, 1, 0, 0, 0) == 0
-os.execv({python!r}, [{python!r}, *sys.argv[1:]])
-"""
 CROSSED = [(f"alpha/{F0}", f"beta/{F1}", "cable"), (f"alpha/{F1}", f"beta/{F0}", "cable")]
 CAP_NET_RAW = 13
 
@@ -55,10 +50,7 @@ def lab(inside: Inside) -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A python without any capability."""
-    path = tmp_path_factory.mktemp("bare") / "python3"
-    path.write_text(NO_RIGHTS.format(python=sys.executable))
-    path.chmod(0o755)
-    return str(path)
+    return bare_python(tmp_path_factory.mktemp("bare"))
 
 
 @pytest.fixture(autouse=True)
