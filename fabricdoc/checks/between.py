@@ -5,6 +5,7 @@ from __future__ import annotations
 from fabricdoc.checks.builds import check_builds
 from fabricdoc.checks.clocks import check_clocks
 from fabricdoc.checks.crossed import check_crossed
+from fabricdoc.checks.device_order import check_device_order
 from fabricdoc.checks.firmware import check_firmware
 from fabricdoc.checks.foreign_ports import check_foreign_ports
 from fabricdoc.checks.gpu_sets import check_gpu_sets
@@ -28,6 +29,7 @@ BETWEEN = (
     check_hca_sets,
     check_foreign_ports,
     check_crossed,
+    check_device_order,
     check_rings,
     check_clocks,
     check_rail_subnets,
