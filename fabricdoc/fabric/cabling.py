@@ -6,7 +6,6 @@ fails (measured in the two-machine soft-RoCE lab). Judges nothing beyond who hea
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
 from fabricdoc.model.joining import Joining
 
-Pair = tuple[PortKey, PortKey]
+Pair = int  # two ports' numbers in one: the smaller one times the count of ports, plus the larger one
 
 
 @dataclass(frozen=True)
@@ -28,24 +27,56 @@ class PortFacts:
     ip: str | None = None
 
 
-@dataclass(frozen=True)
 class Meetings:
-    """Who heard whom, in one pass: frames by (listener, sender), and how many others each port hears or is heard by."""
+    """Who heard whom, ports by number in the order of their names: half a million hearings are told in one pass."""
 
-    counts: Mapping[Pair, int]
-    others: Mapping[PortKey, int]
+    def __init__(self, hearings: Sequence[Hearing]) -> None:
+        self.ports = sorted({port for one in hearings for port in (one.listener, one.sender)})
+        number = {port: at for at, port in enumerate(self.ports)}
+        count = self._count = len(self.ports)
+        self._heard = {number[one.listener] * count + number[one.sender]: one for one in hearings}
+        ordered = (divmod(code, count) for code in self._heard)
+        self.pairs = sorted({a * count + b if a < b else b * count + a for a, b in ordered})
+        self._others = [0] * count
+        for pair in self.pairs:
+            first, second = divmod(pair, count)
+            self._others[first] += 1
+            self._others[second] += 1
+
+    def numbers(self, pair: Pair) -> tuple[int, int]:
+        """Both ports' numbers."""
+        return divmod(pair, self._count)
+
+    def ends(self, pair: Pair) -> tuple[PortKey, PortKey]:
+        """Both ports."""
+        first, second = divmod(pair, self._count)
+        return self.ports[first], self.ports[second]
+
+    def there_and_back(self, pair: Pair) -> tuple[Hearing | None, Hearing | None]:
+        """What the second port heard of the first, and the first of the second."""
+        first, second = divmod(pair, self._count)
+        return self._heard.get(second * self._count + first), self._heard.get(pair)
 
     def both_ways(self, pair: Pair) -> bool:
         """Whether both ports of a pair heard the other."""
-        return bool(self.counts.get(pair)) and bool(self.counts.get((pair[1], pair[0])))
+        return all(one is not None and one.count for one in self.there_and_back(pair))
+
+    def is_loop(self, pair: Pair) -> bool:
+        """Whether both ports are of one node."""
+        first, second = self.ends(pair)
+        return first[0] == second[0]
+
+    def most(self) -> int:
+        """How many others the port meets that meets most."""
+        return max(self._others, default=0)
 
     def kind(self, pair: Pair) -> str:
         """What joins them: a loop inside one node, a one-way link, a segment of several ports, or a cable."""
-        if pair[0][0] == pair[1][0]:
+        if self.is_loop(pair):
             return "loop"
         if not self.both_ways(pair):
             return "one-way"
-        return "segment" if self.others[pair[0]] > 1 or self.others[pair[1]] > 1 else "cable"
+        return "segment" if any(self._others[number] > 1 for number in self.numbers(pair)) else "cable"
 
 
 def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
@@ -55,39 +86,29 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     see `_joining`. A link's proof is `multicast` where either end could not open a raw socket, or raw frames did not
     carry.
     """
-    counts = {(h.listener, h.sender): h.count for h in heard.hearings}
-    pairs = sorted({pair if pair[0] < pair[1] else (pair[1], pair[0]) for pair in counts})
-    others: dict[PortKey, int] = defaultdict(int)
-    for pair in pairs:
-        for port in pair:
-            others[port] += 1
-    meetings = Meetings(counts, others)
-    ends = _endpoints(pairs, port_facts(nodes, heard.macs))
+    meetings = Meetings(heard.hearings)
+    facts = port_facts(nodes, heard.macs)
+    ends = {port: _endpoint(port, facts) for port in meetings.ports}
     at = utc_now()
-    by_pair: dict[frozenset[PortKey], list[Hearing]] = defaultdict(list)
-    for one in heard.hearings:
-        by_pair[frozenset((one.listener, one.sender))].append(one)
-    return tuple(
-        _link(pair, meetings, ends, heard.methods, at, by_pair[frozenset(pair)]) for pair in _told(pairs, meetings)
-    )
+    return tuple(_link(pair, meetings, ends, heard.methods, at) for pair in _told(meetings))
 
 
-def _told(pairs: Sequence[Pair], meetings: Meetings) -> Iterator[Pair]:
+def _told(meetings: Meetings) -> Iterator[Pair]:
     """The pairs that become links, in their order."""
     most = int(limit("cables", "pairwise_ports"))
-    if max(meetings.others.values(), default=0) < most // 2:
-        yield from pairs  # nobody meets many: no group can be worth telling as a star
+    if meetings.most() < most // 2:
+        yield from meetings.pairs  # nobody meets many: no group can be worth telling as a star
         return
-    groups = Joining[PortKey]()
-    for first, second in pairs:
-        groups.join(first, second)
+    groups = Joining[int]()
+    for pair in meetings.pairs:
+        groups.join(*meetings.numbers(pair))
     crowds = {root for root, size in groups.sizes().items() if size > most}
     if not crowds:
-        yield from pairs
+        yield from meetings.pairs
         return
-    crowded = [pair for pair in pairs if groups.root(pair[0]) in crowds]
-    kept = _joining(crowded, meetings)
-    yield from (pair for pair in pairs if groups.root(pair[0]) not in crowds or pair in kept)
+    crowded = [groups.root(number) in crowds for number in range(len(meetings.ports))]
+    kept = _joining([pair for pair in meetings.pairs if crowded[meetings.numbers(pair)[0]]], meetings)
+    yield from (pair for pair in meetings.pairs if pair in kept or not crowded[meetings.numbers(pair)[0]])
 
 
 def _joining(pairs: Sequence[Pair], meetings: Meetings) -> set[Pair]:
@@ -97,43 +118,37 @@ def _joining(pairs: Sequence[Pair], meetings: Meetings) -> set[Pair]:
     ways. Loops of a node's own ports are joined by themselves, so that each port that hears its node still says so.
     """
     kept: set[Pair] = set()
-    between, within = Joining[PortKey](), Joining[PortKey]()
-    one_way = []
+    between, within = Joining[int](), Joining[int]()
+    left = []
     for pair in pairs:
-        if pair[0][0] == pair[1][0]:
-            if within.join(*pair):
+        if meetings.is_loop(pair):
+            if within.join(*meetings.numbers(pair)):
                 kept.add(pair)
-        elif not meetings.both_ways(pair):
-            one_way.append(pair)
-        elif between.join(*pair):
+        elif between.are_joined(*meetings.numbers(pair)):
+            continue
+        elif meetings.both_ways(pair):
+            between.join(*meetings.numbers(pair))
             kept.add(pair)
-    kept |= {pair for pair in one_way if between.join(*pair)}
+        else:
+            left.append(pair)
+    kept |= {pair for pair in left if between.join(*meetings.numbers(pair))}
     return kept
 
 
 def _link(
-    pair: Pair,
-    meetings: Meetings,
-    ends: Mapping[PortKey, Endpoint],
-    methods: Mapping[PortKey, Method],
-    at: str,
-    hearings: Sequence[Hearing],
+    pair: Pair, meetings: Meetings, ends: Mapping[PortKey, Endpoint], methods: Mapping[PortKey, Method], at: str
 ) -> Link:
-    first, second = pair
-    method, detail = proof_of(hearings)
+    first, second = meetings.ends(pair)
+    there, back = meetings.there_and_back(pair)
+    method, detail = proof_of([one for one in (there, back) if one is not None])
     proof = LinkProof(
-        method="multicast" if any(methods.get(port) == "multicast" for port in pair) else method,
+        method="multicast" if any(methods.get(port) == "multicast" for port in (first, second)) else method,
         at=at,
         detail=detail,
-        frames_a_to_b=meetings.counts.get((second, first), 0),
-        frames_b_to_a=meetings.counts.get((first, second), 0),
+        frames_a_to_b=there.count if there else 0,
+        frames_b_to_a=back.count if back else 0,
     )
     return Link.model_validate({"a": ends[first], "b": ends[second], "kind": meetings.kind(pair), "proof": proof})
-
-
-def _endpoints(pairs: Iterable[Pair], facts: Mapping[PortKey, PortFacts]) -> dict[PortKey, Endpoint]:
-    ports = dict.fromkeys(port for pair in pairs for port in pair)
-    return {port: _endpoint(port, facts) for port in ports}
 
 
 def _endpoint(port: PortKey, facts: Mapping[PortKey, PortFacts]) -> Endpoint:

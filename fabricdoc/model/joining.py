@@ -37,6 +37,10 @@ class Joining(Generic[K]):
         self._sizes[large] += self._sizes[small]
         return True
 
+    def are_joined(self, one: K, other: K) -> bool:
+        """Whether both are in one set."""
+        return self.root(one) == self.root(other)
+
     def groups(self) -> list[list[K]]:
         """Every set, its keys in the order they came, the sets by their first key."""
         found: dict[K, list[K]] = {}

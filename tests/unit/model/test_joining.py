@@ -24,6 +24,7 @@ def test_joining_gives_the_connected_parts(pairs: list[tuple[int, int]]) -> None
             parts[member] = whole
     for one in range(13):
         for other in range(13):
+            assert groups.are_joined(one, other) == (other in parts[one])
             assert (groups.root(one) == groups.root(other)) == (other in parts[one])
     assert {frozenset(group) for group in groups.groups()} == {frozenset(part) for part in parts.values()}
     assert sorted(groups.sizes().values()) == sorted(len(group) for group in groups.groups())
