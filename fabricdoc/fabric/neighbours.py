@@ -34,6 +34,7 @@ class Machines:
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._ports: dict[str, list[PortKey]] = defaultdict(list)
         self._names: dict[PortKey, frozenset[str]] = {}
+        self._of_node: dict[str, list[PortKey]] = defaultdict(list)
         owners: dict[str, set[str]] = defaultdict(set)
         for node in nodes:
             for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
@@ -45,6 +46,7 @@ class Machines:
     def _note(self, node: str, netdev: Netdev, owners: dict[str, set[str]]) -> None:
         key = (node, netdev.name)
         self._names[key] = frozenset({netdev.name, *netdev.altnames})
+        self._of_node[node].append(key)
         if isinstance(netdev.mac, str) and netdev.mac.strip("0:"):
             owners[netdev.mac.lower()].add(node)
             if netdev.kind not in UPON_OTHERS:
@@ -61,10 +63,12 @@ class Machines:
         if len(fits) == 1:
             return fits[0]
         owners = self.owners(told)
-        if not fits and not MAC.fullmatch(told.port.lower()):
-            fits = list(self._names)
-        fits = [key for key in fits if key[0] in owners and self._names[key] & names]
-        return fits[0] if len(fits) == 1 and len(owners) == 1 else None
+        if len(owners) != 1:
+            return None
+        own = self._of_node[next(iter(owners))]
+        by_mac = bool(fits) or MAC.fullmatch(told.port.lower()) is not None
+        fits = [key for key in own if self._names[key] & names and (key in fits or not by_mac)]
+        return fits[0] if len(fits) == 1 else None
 
 
 def told_by(node: Node) -> tuple[LldpNeighbour, ...]:

@@ -13,10 +13,11 @@ from fabricdoc.fabric.heard import PortKey
 from fabricdoc.fabric.joined import Agreed, ends_of
 from fabricdoc.fabric.tried import Asked
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Fabric, Link, LinkProof, Node
+from fabricdoc.model.fabric import Fabric, Link, LinkProof, Neighbour, Node
 from fabricdoc.model.findings import Evidence, Finding
 
 Direction = tuple[PortKey, PortKey]
+Tables = Mapping[tuple[str, str, str], Neighbour]
 SHOWN = 8
 
 
@@ -29,9 +30,10 @@ def pinged(fabric: Fabric, asked: Sequence[Asked]) -> Fabric:
         lost = _black_holes(by_way, {}, proven=False)
         return fabric.model_copy(update={"findings": (*fabric.findings, *lost)})
     at = utc_now()
-    links = tuple(_with_proof(link, by_way, fabric.nodes, at) for link in fabric.links)
+    tables = _tables(fabric.nodes)
+    links = tuple(_with_proof(link, by_way, tables, at) for link in fabric.links)
     kinds = {_ordered(ends_of(link)): link.kind for link in links}
-    findings = (*_black_holes(by_way, kinds, proven=True), *_weak(by_way, links, fabric.nodes))
+    findings = (*_black_holes(by_way, kinds, proven=True), *_weak(by_way, links, fabric.nodes, tables))
     return fabric.model_copy(update={"links": links, "findings": (*fabric.findings, *findings)})
 
 
@@ -39,13 +41,13 @@ def _ordered(pair: Direction) -> Direction:
     return pair if pair[0] < pair[1] else (pair[1], pair[0])
 
 
-def _with_proof(link: Link, by_way: Mapping[Direction, Sequence[Asked]], nodes: Sequence[Node], at: str) -> Link:
+def _with_proof(link: Link, by_way: Mapping[Direction, Sequence[Asked]], tables: Tables, at: str) -> Link:
     a, b = ends_of(link)
     there, back = by_way.get((a, b), ()), by_way.get((b, a), ())
     to_b, to_a = (sum(one.arrived for one in some) for some in (there, back))
     if not to_a and not to_b:
         return link
-    entries = (text for _node, text in _entries((*there, *back), nodes))
+    entries = (text for _node, text in _entries((*there, *back), tables))
     detail = "; ".join(filter(None, (_words(there), _words(back), *entries)))
     proof = LinkProof(method="ping", at=at, frames_a_to_b=to_b, frames_b_to_a=to_a, detail=detail)
     return link.model_copy(update={"more_proofs": (*link.more_proofs, proof)})
@@ -65,15 +67,21 @@ def _words(asked: Sequence[Asked]) -> str:
     )
 
 
-def _entries(asked: Sequence[Asked], nodes: Sequence[Node]) -> list[tuple[str, str]]:
+def _tables(nodes: Sequence[Node]) -> Tables:
+    return {
+        (node.name, entry.netdev, entry.ip): entry
+        for node in nodes
+        for entry in (() if isinstance(node.neighbours, Unknown) else node.neighbours)
+    }
+
+
+def _entries(asked: Sequence[Asked], tables: Tables) -> list[tuple[str, str]]:
     """(node, text): what the neighbour tables of the askers had for the addresses they asked."""
-    tables = {node.name: () if isinstance(node.neighbours, Unknown) else node.neighbours for node in nodes}
     wanted = dict.fromkeys((one.a.node, one.a.netdev, one.b.ip) for one in asked)
     return [
         (node, f"neighbour table of {node}: {ip} is {entry.mac or 'unanswered'} on {netdev} ({entry.state})")
         for node, netdev, ip in wanted
-        for entry in tables.get(node, ())
-        if (entry.ip, entry.netdev) == (ip, netdev)
+        if (entry := tables.get((node, netdev, ip))) is not None
     ]
 
 
@@ -127,7 +135,7 @@ def _black_hole(pair: Direction, found: Sequence[tuple[Asked, Asked]], *, proven
 
 
 def _weak(
-    by_way: Mapping[Direction, Sequence[Asked]], links: Sequence[Link], nodes: Sequence[Node]
+    by_way: Mapping[Direction, Sequence[Asked]], links: Sequence[Link], nodes: Sequence[Node], tables: Tables
 ) -> Iterator[Finding]:
     """Ports that reach each other by ping and are joined by no link: said, and proof of nothing."""
     agreed, known = Agreed(links, nodes), {_ordered(ends_of(link)) for link in links}
@@ -138,10 +146,10 @@ def _weak(
             told[pair] += [one for one in asked if one.arrived][:1]
     for pair, asked in sorted(told.items()):
         if asked:
-            yield _weak_finding(pair, asked, nodes)
+            yield _weak_finding(pair, asked, tables)
 
 
-def _weak_finding(pair: Direction, asked: Sequence[Asked], nodes: Sequence[Node]) -> Finding:
+def _weak_finding(pair: Direction, asked: Sequence[Asked], tables: Tables) -> Finding:
     return Finding(
         id="reached-by-ping-only",
         severity="info",
@@ -155,7 +163,7 @@ def _weak_finding(pair: Direction, asked: Sequence[Asked], nodes: Sequence[Node]
                 )
                 for one in asked
             ),
-            *(Evidence(file=node, text=text) for node, text in _entries(asked, nodes)[:SHOWN]),
+            *(Evidence(file=node, text=text) for node, text in _entries(asked, tables)[:SHOWN]),
         ),
         cause="These two ports answer each other's pings, and no frame proved that a cable joins them. That is weak "
         "evidence and no link: a kernel answers for its addresses on any of its ports, RDMA does not.",

@@ -6,7 +6,7 @@ grows with the nodes and not with their square. Plans only; sends nothing. IPv4,
 
 from __future__ import annotations
 
-import ipaddress
+import socket
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -21,6 +21,7 @@ from fabricdoc.transport import NodeSpec
 ALL_PAIRS = 8
 MOST_LINKS_OF_A_PORT = 4
 MOST_FROM_NODE_0 = 64
+LOOPBACK, LINK_LOCAL = 127, 0xA9FE
 
 
 class Place(NamedTuple):
@@ -59,11 +60,19 @@ def places(node: Node) -> dict[str, Place]:
 def _place(node: str, netdev: Netdev) -> Place | None:
     for one in netdev.addresses:
         if one.family == "ipv4" and one.scope == "global" and 0 < one.prefix < 32 and netdev.carrier is not False:
-            network = ipaddress.ip_interface(f"{one.ip}/{one.prefix}").network
-            if not (network.is_loopback or network.is_link_local):
+            network = _network(one.ip, one.prefix)
+            if network is not None:
                 mtu = netdev.mtu if isinstance(netdev.mtu, int) else 0
-                return Place(node, netdev.name, one.ip, str(network), mtu)
+                return Place(node, netdev.name, one.ip, network, mtu)
     return None
+
+
+def _network(ip: str, prefix: int) -> str | None:
+    """The subnet in CIDR; None for loopback and link-local ones. By arithmetic: there are thousands of addresses."""
+    number = int.from_bytes(socket.inet_aton(ip), "big")
+    if number >> 24 == LOOPBACK or number >> 16 == LINK_LOCAL:
+        return None
+    return f"{socket.inet_ntoa((number >> (32 - prefix) << (32 - prefix)).to_bytes(4, 'big'))}/{prefix}"
 
 
 def pairs_of(count: int) -> list[tuple[int, int]]:
