@@ -74,7 +74,7 @@ def _is_the_machines(root: str) -> bool:
     if linked(f"{root}/proc/self/ns/pid") != FIRST_PIDS:
         return False
     own, first = (_root_mount(root, process).partition(" ")[0] for process in ("self", "1"))
-    return own == first != ""
+    return own == first
 
 
 def _root_mount(root: str, process: str) -> str:

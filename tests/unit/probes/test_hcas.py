@@ -234,7 +234,7 @@ def test_pci_addresses_without_a_question_to_a_driver(tmp_path: Path) -> None:
 def test_the_function_of_a_soft_device_is_its_interfaces(tmp_path: Path) -> None:
     spark(tmp_path)
     rxe(tmp_path, name="rxe0", netdev=SPARK[1].netdev)
-    rxe(tmp_path, name="rxe1", netdev="../../gone")
+    rxe(tmp_path, name="rxe1", netdev=f"../net/{SPARK[0].netdev}")
     assert sorted(hcas.pci_addresses(str(tmp_path))) == sorted([SPARK[1].pci, *(one.pci for one in SPARK)])
     soft = next(one for one in hcas.read_hcas(str(tmp_path)) if one["name"] == "rxe0")
     assert isinstance(Hca.model_validate(soft).pci, Unknown)
