@@ -1,7 +1,8 @@
 """The RoCE lab for its tests: one boot for all of them, put right again after each.
 
 What can go wrong on such a pair, as it was measured, and which test makes it. `-` marks what no scan can see: only
-traffic shows it, so it is the RDMA ping's to find (test_rdma_ping), with errno or the work request's status named.
+traffic shows it, so it is the RDMA ping's to find (test_rdma_ping), with errno or the work request's status named;
+datagrams and TCP are test_reach's, LLDP is test_lldp's.
 
     empty GID index, on both nodes               test_several    a_pinned_gid_index_that_leads_to_an_empty_slot
     index out of the table                       test_several    ... or_behind_the_table
