@@ -107,10 +107,10 @@ class Addresses:
         return ipaddress.IPv6Address(new).compressed
 
 
-def must_move(text: str) -> bool:
-    """Whether an address is of a kind that may not stay as it is: IPv4 whose network is not told by its class alone."""
+def must_move(text: str, prefix: int = LAST_V4) -> bool:
+    """Whether an address, or a network, is of a kind that may not stay: IPv4 that is not told by its class alone."""
     address = ipaddress.ip_address(text)
-    return isinstance(address, ipaddress.IPv4Address) and _kept_bits(address) < LAST_V4
+    return isinstance(address, ipaddress.IPv4Address) and _kept_bits(address) < min(prefix, LAST_V4)
 
 
 def _kept_bits(address: ipaddress.IPv4Address) -> int:

@@ -13,6 +13,7 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -70,7 +71,8 @@ def anonymized(fabric: Fabric) -> Fabric:
     words = Words(raw)
     _without_files(raw, words)
     runs = {run for _key, text in strings(raw) for run in runs_of(text)}
-    addresses = _without_meeting(runs)
+    networks = {one for _key, text in strings(raw) for one in networks_of(text)}
+    addresses = _without_meeting(runs, networks)
     rewritten = _rewritten(raw, "", _rewriter(words, addresses), words)
     return Fabric.model_validate(rewritten)
 
@@ -111,15 +113,26 @@ def runs_of(text: str) -> Iterator[str]:
         yield _coloned(match["guid"].lower(), 4)
 
 
-def _without_meeting(runs: set[str]) -> Addresses:
+def networks_of(text: str) -> Iterator[tuple[str, int]]:
+    """Every IPv4 network in a text: its address, whose host bits are 0, and its prefix."""
+    for match in RUN.finditer(text):
+        if match["prefix"]:
+            with suppress(ValueError):
+                network = ipaddress.IPv4Network(f"{match['run']}/{match['prefix']}")
+                yield str(network.network_address), network.prefixlen
+
+
+def _without_meeting(runs: set[str], networks: set[tuple[str, int]]) -> Addresses:
     """Replacements of which none is an address of the document; the last ones tried where there is too little room."""
+    moving = [(ip, prefix) for ip, prefix in networks if must_move(ip, prefix)]
     tails = [tail for run in runs if (tail := tail_of(run)) is not None]
     originals = {str(ip) for run in runs if (ip := _ip(run)) is not None}
     six = [ip for run in runs if isinstance(ip := _ip(run), ipaddress.IPv6Address)]
     originals |= {str(ip.ipv4_mapped) for ip in six if ip.ipv4_mapped is not None}
     for _ in range(TRIES):
         addresses = Addresses(tails, secrets.token_bytes(32))
-        if not any((new := addresses.ip(old)) in originals and (new != old or must_move(old)) for old in originals):
+        met = any((new := addresses.ip(old)) in originals and (new != old or must_move(old)) for old in originals)
+        if not met and not any(addresses.ip(ip, prefix) == ip for ip, prefix in moving):
             break
     return addresses
 

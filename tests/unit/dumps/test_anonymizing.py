@@ -194,6 +194,21 @@ def test_a_thousand_addresses_in_one_private_network_are_quick() -> None:
     assert len(anonymized(fabric).nodes) == 500
 
 
+def test_a_wide_network_moves_too_where_its_class_allows_it() -> None:
+    """Of 172.16.0.0/12 a /16 has sixteen places, so one key in sixteen would leave it; 10.0.0.0/8 has only one."""
+    finding = Finding(
+        id="port-not-probed",
+        severity="info",
+        subject="x",
+        evidence=(Evidence(file="n", text="172.17.0.0/16 10.0.0.0/8 192.168.0.0/16 172.16.0.0/13"),),
+    )
+    fabric = Fabric(nodes=(node("n"),), findings=(finding,))
+    for _ in range(100):
+        text = anonymized(fabric).findings[0].evidence[0].text
+        assert not text.startswith("172.17.0.0/16") and not text.endswith("172.16.0.0/13")
+        assert "10.0.0.0/8" in text and "192.168.0.0/16" in text
+
+
 def test_no_network_is_left_where_it_was_by_chance() -> None:
     """One key in 256 flips no bit of a /24 of 192.168: such a key is not taken."""
     for _ in range(300):
