@@ -22,6 +22,7 @@ from fabricdoc.transport.failures import Ending, cant_start, garbage, why_ended
 from fabricdoc.transport.framing import Frames, Tail, write_message
 from fabricdoc.transport.loader import ender_argv, loader_argv
 from fabricdoc.transport.nodes import NodeSpec
+from fabricdoc.transport.ssh_words import may_pass
 from fabricdoc.transport.targets import Command, command_for, ender_for
 
 CHUNK = 256 * 1024
@@ -30,6 +31,10 @@ SSH_FAILED = 255
 OUTGOING_LIMIT = 64 * 1024 * 1024
 # how long an ended program's pipes are still read when something else holds their other end
 DRAIN_S = 0.5
+# how often ssh is started where it was hung up on, and the seconds before it is started again: 0.3 to 2, some 5 in all
+TRIES = 6
+AGAIN_S = 0.3
+LONGER = 1.6
 
 
 class Process:
@@ -134,6 +139,8 @@ class Channel:
         self._input_over = False
         self._sent, self._taken = 0, -1
         self._exit_seen_at: float | None = None
+        self._tries, self._again_at = 0, 0.0
+        self._command: Command | None = None
         self._process: Process | None = None
 
     def start(self) -> None:
@@ -144,15 +151,22 @@ class Channel:
             argv = loader_argv(python, module, size, nonce, len(self._packed))
             return (*self._inside, *argv[1:]) if self._inside else argv
 
-        command = command_for(self.node, program, module=module, label=nonce)
+        self._command = command_for(self.node, program, module=module, label=nonce)
+        self._asking = self._asking or self._command.over_ssh  # what ssh took before it failed would be lost
         self.begun_at = time.monotonic()
+        self._begin(self._command)
+        if not self.ended and not self._asking:  # its own copy only while it runs: one that waits costs nothing
+            self._outgoing[:0] = self._payload
+
+    def _begin(self, command: Command) -> None:
+        """Start the process, once more where it was hung up on."""
+        self._tries, self._again_at, self._exit_seen_at = self._tries + 1, 0.0, None
+        self._stderr = Tail()
         try:
             self._process = Process(command)
         except OSError as error:
             self.error = cant_start(self.node, command.argv[0], error)
             self.ended = True
-        else:  # its own copy only while it runs: a node that waits for its turn costs nothing
-            self._outgoing[:0] = b"" if self._asking else self._payload
 
     @property
     def started(self) -> bool:
@@ -202,17 +216,29 @@ class Channel:
 
     def settle(self) -> None:
         """Notice that the process has ended; once its pipes are empty reap it and fill `status` and `error`."""
-        process = self._process
+        process, now = self._process, time.monotonic()
+        if self._again_at and self._command and not self.ended:
+            if now >= self._again_at:
+                self._begin(self._command)
+            return
         if process is None or self.ended or not process.has_exited():
             return
-        now = time.monotonic()
         self._exit_seen_at = self._exit_seen_at or now
         piping = process.is_open(process.stdout) or process.is_open(process.stderr)
         if piping and not self.killed and now - self._exit_seen_at < DRAIN_S:
             return
         self._frames.finish()
         self.status = process.reap()
-        self.ended = True
+        if self._hung_up(process):
+            share = 0.5 + int.from_bytes(os.urandom(2), "big") / 65536
+            self._again_at = now + AGAIN_S * LONGER ** (self._tries - 1) * share
+        else:
+            self.ended = True
+
+    def _hung_up(self, process: Process) -> bool:
+        """Whether ssh was hung up on before anything ran there, and is to be started again."""
+        failed = process.over_ssh and self.status == SSH_FAILED and not self.started
+        return failed and not self.killed and self._tries < TRIES and may_pass(self._stderr.text())
 
     def explain(self) -> NodeError:
         """Why the program ended, for a channel that ended without having done its work."""
@@ -223,14 +249,18 @@ class Channel:
         return self.error
 
     def fail(self, error: NodeError) -> None:
-        """Give up on this node for `error` and kill what was started for it here."""
+        """Give up on this node for `error`, or for what hung up on it, and kill what was started for it here."""
+        if self._again_at:
+            self.explain()
         self.error = self.error or error
         self.kill()
 
     def kill(self) -> None:
         """Kill the process group started here; `settle` reaps it."""
         self.killed = True
-        if self._process and not self.ended:
+        if self._again_at:
+            self._again_at, self.ended = 0.0, True
+        elif self._process and not self.ended:
             self._process.kill()
 
     def ender(self) -> Command | None:

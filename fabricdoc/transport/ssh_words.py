@@ -1,7 +1,8 @@
 """What OpenSSH's client says when it comes to no connection: from its words to an id, a line, and what to do.
 
 Pure text work, as `refusals` does it for other clients. The ids: node-unreachable, ssh-refused, ssh-permission,
-ssh-host-key, ssh-host-unknown, ssh-algorithms, ssh-jump, ssh-config. ssh translates nothing (it sets LC_CTYPE alone).
+ssh-host-key, ssh-host-unknown, ssh-algorithms, ssh-hung-up, ssh-jump, ssh-config. ssh translates nothing (it sets
+LC_CTYPE alone).
 The wording is that of the sources of OpenSSH 7.4 to 10.5 (V_7_4_P1, 8.0, 8.2, 8.9, 9.2, 9.6, 9.9, 10.5: sshconnect.c,
 sshconnect2.c, packet.c, kex.c, readconf.c, authfile.c, ssh.c), and that of 9.2 itself where a test makes it speak. A
 server's banner is heard too, which is where its account modules say why they let nobody in; not heard is a jump host
@@ -119,13 +120,13 @@ ROWS = (
     ),
     Row(  # kex.c (ssh_exchange_identification before 8.0; from 10.x below ERROR when the other side just closes)
         r"_exchange_identification|banner line|No SSH version",
-        "node-unreachable",
+        "ssh-hung-up",
         "it hangs up before ssh begins",
         "too many logins at once (MaxStartups), a penalty of some minutes (PerSourcePenalties), or no sshd: {try_it}",
     ),
     Row(  # packet.c: sshd, or an account module (pam_slurm_adopt, pam_nologin), ended it
         r"Connection (closed|reset)|Disconnected from|Received disconnect|Broken pipe",
-        "node-unreachable",
+        "ssh-hung-up",
         "it closed the ssh connection at the login",
         "see what it says: {try_it} (Slurm may let in only who has a job there: use --slurm in one)",
     ),
@@ -136,6 +137,15 @@ ROWS = (
         "check it with: ssh -G {login}",
     ),
 )
+
+
+def may_pass(stderr: str) -> bool:
+    """Whether ssh may come through a moment later: someone hung up on it, as sshd does above its MaxStartups.
+
+    Its default drops a third of the logins beyond ten at once, which is what a jump host of many nodes sees.
+    """
+    first = next((row.id for row in ROWS if re.search(row.pattern, stderr)), "")
+    return first in ("ssh-hung-up", "ssh-jump")
 
 
 def meaning(node: NodeSpec, stderr: str) -> tuple[Row, str] | None:

@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.transport import NodeSpec, ask
+from tests import sshd
 from tests.sshd import SshFolder, loopback_over_ssh, why_not
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=why_not())]
@@ -109,8 +110,8 @@ CASES = (
     ("revoked", "Port {port}\n  HostKeyAlias revoked", "ssh-host-key", "revoked", "do not trust|ask who marked it"),
     ("typo", "HostName no-such-host.invalid", "node-unreachable", "Could not resolve", "typo=[user@]ADDRESS"),
     ("silent", "Port {silent}", "node-unreachable", "timed out", "not overloaded"),
-    ("hangs-up", "Port {hangs_up}", "node-unreachable", "before ssh begins|at the login", "ssh -v hangs-up true"),
-    ("web", "Port {web}", "node-unreachable", "before ssh begins|at the login", "ssh -v web true"),
+    ("hangs-up", "Port {hangs_up}", "ssh-hung-up", "before ssh begins|at the login", "ssh -v hangs-up true"),
+    ("web", "Port {web}", "ssh-hung-up", "before ssh begins|at the login", "ssh -v web true"),
     ("old", "Port {port}\n  KexAlgorithms diffie-hellman-group1-sha1", "ssh-algorithms", "Their offer:", "ssh -G old"),
     ("behind", "ProxyJump refused", "ssh-jump", "a jump host", "says which step broke: ssh behind true"),
     ("far", "Port {closed}\n  ProxyJump n1", "ssh-jump", "a jump host", "ssh far true"),
@@ -175,6 +176,32 @@ def test_a_shared_connection_that_hangs_costs_its_node_the_deadline_alone(
     assert (hung.error.id, "nn1: nothing of ours started there" in hung.error.message) == ("node-timeout", True)
     assert hung.seconds < 4
     assert fine.error is None
+
+
+class FewLogins(SshFolder):
+    """A sshd that drops logins beyond three at once, and all beyond twelve."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        config = folder / "sshd_config"
+        config.write_text(config.read_text().replace("MaxStartups 300", "MaxStartups 3:50:12"))
+
+
+def test_a_jump_host_that_drops_logins_beyond_its_limit_loses_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MaxStartups as sshd has it, but for its numbers; without a second try most of these nodes fail."""
+    with tempfile.TemporaryDirectory(prefix="fd-", dir="/tmp") as name:
+        folder = Path(name)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder / "run"))
+        monkeypatch.setattr(sshd, "SshFolder", FewLogins)
+        with loopback_over_ssh(folder, "n* jump") as made:
+            config = made.folder / "jump_config"
+            config.write_text("Host n*\n  ProxyJump jump\n" + made.config.read_text())
+            nodes = [NodeSpec(f"n{n}", f"n{n}", python=sys.executable, ssh_config=str(config)) for n in range(8)]
+            request = {"do": "scan", "deadline_s": 20, "cuda": False, "hash": False}
+            answers = ask(nodes, "scan", request, deadline_s=50)
+            dropped = (folder / "log").read_text().count("beginning MaxStartups throttling")
+    assert [answer.error for answer in answers] == [None] * 8
+    assert dropped, "nothing was dropped: this shows nothing"
 
 
 SCRIPT = """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.transport.failures import Ending, why_ended
 from fabricdoc.transport.nodes import NodeSpec
-from fabricdoc.transport.ssh_words import ROWS, meaning, words_for
+from fabricdoc.transport.ssh_words import ROWS, may_pass, meaning, words_for
 
 pytestmark = pytest.mark.unit
 
@@ -54,12 +54,12 @@ me@spark-2: Permission denied (publickey).
         ("Connection timed out during banner exchange\r\nConnection to 10.0.0.1 port 22 timed out\r\n", None, "answer"),
         ("ssh: Could not resolve hostname spark-2: Name or service not known", "node-unreachable", "resolved"),
         ("ssh: Could not resolve hostname spark-2: Temporary failure in name resolution", None, "resolved"),
-        ("ssh_exchange_identification: Connection closed by remote host", None, "before ssh begins"),  # 7.4
-        ("kex_exchange_identification: Connection closed by remote host\nConnection closed by ::1", None, "before ssh"),
-        ("kex_exchange_identification: read: Connection reset by peer", None, "before ssh begins"),
-        ("kex_exchange_identification: banner line contains invalid characters", None, "before ssh begins"),  # 8.0
-        ("Connection closed by 10.0.0.1 port 22", "node-unreachable", "at the login"),  # pam_slurm_adopt; 10.x: all
-        ("Connection reset by 10.0.0.1 port 22", "node-unreachable", "at the login"),
+        ("ssh_exchange_identification: Connection closed by remote host", "ssh-hung-up", "before ssh begins"),  # 7.4
+        ("kex_exchange_identification: Connection closed by remote host\nConnection", "ssh-hung-up", "before ssh"),
+        ("kex_exchange_identification: read: Connection reset by peer", "ssh-hung-up", "before ssh begins"),
+        ("kex_exchange_identification: banner line contains invalid characters", "ssh-hung-up", "before"),  # 8.0
+        ("Connection closed by 10.0.0.1 port 22", "ssh-hung-up", "at the login"),  # pam_slurm_adopt; 10.x: all
+        ("Connection reset by 10.0.0.1 port 22", "ssh-hung-up", "at the login"),
         ("Permission denied (publickey).", "ssh-permission", "login refused"),  # 7.4
         ("me@spark-2: Permission denied (publickey,password).", "ssh-permission", "login refused"),  # 8.0 and later
         ("Received disconnect from ::1 port 22:2: Too many authentication failures", "ssh-permission", "refused"),
@@ -116,6 +116,25 @@ def test_what_ssh_says_becomes_a_line_that_names_the_node(stderr: str, id_: str 
 )
 def test_other_words_mean_nothing(text: str) -> None:
     assert meaning(NODE, text) is None
+
+
+@pytest.mark.parametrize(
+    ("stderr", "passes"),
+    [
+        ("kex_exchange_identification: Connection closed by remote host\nConnection closed by ::1 port 22", True),
+        ("kex_exchange_identification: read: Connection reset by peer", True),
+        ("Connection closed by UNKNOWN port 65535", True),
+        ("Connection closed by ::1 port 22", True),  # from 10.x on, the only line
+        ("Access denied by pam_slurm_adopt: you have no active jobs on this node\nConnection closed by ::1", False),
+        ("me@spark-2: Permission denied (publickey).", False),
+        (CONNECT + "Connection refused", False),
+        (CONNECT + "Connection timed out", False),
+        (CHANGED, False),
+        ("", False),
+    ],
+)
+def test_only_who_was_hung_up_on_is_tried_again(stderr: str, passes: bool) -> None:
+    assert may_pass(stderr) is passes
 
 
 def test_the_fix_names_the_node_as_the_user_reaches_it() -> None:
