@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Hca, KernelEvent, Library, Netdev, Node
+from fabricdoc.model.fabric import Address, Fabric, Gid, Hca, KernelEvent, Library, Netdev, Node
 from fabricdoc.model.pcie import PcieFunction
 from tests.fabrics.altering import followed, set_facts
 from tests.fabrics.parts import rdma_mtu
@@ -203,6 +203,42 @@ def slot_power_message(node: Node) -> Node:
     return set_facts(node, {"host": set_facts(node.host, {"kernel_log": said})}) if is_spark else node
 
 
+def with_ipv6(*, first: bool) -> Variation:
+    """A global IPv6 address on every addressed fabric port, its GIDs before the IPv4 ones or behind them."""
+
+    def alter(node: Node) -> Node:
+        if isinstance(node.hcas, Unknown) or isinstance(node.netdevs, Unknown):
+            return node
+        base = 16 * ord(node.name[-1])
+        numbers = {one.name: base + at for at, one in enumerate(node.hcas) if len(table_of(one)) > 2}
+        own = {str(one.ports[0].netdev): f"fd00::{numbers[one.name]:x}" for one in node.hcas if one.name in numbers}
+        hcas = tuple(_with_gids(one, numbers[one.name], first) if one.name in numbers else one for one in node.hcas)
+        netdevs = tuple(
+            set_facts(one, {"addresses": (*one.addresses, Address(ip=own[one.name], prefix=64, family="ipv6"))})
+            if one.name in own
+            else one
+            for one in node.netdevs
+        )
+        return set_facts(node, {"hcas": hcas, "netdevs": netdevs})
+
+    return on_every_node(alter)
+
+
+def table_of(hca: Hca) -> tuple[Gid, ...]:
+    """The GIDs of its port; none where they were not read."""
+    return () if isinstance(hca.ports[0].gids, Unknown) else hca.ports[0].gids
+
+
+def _with_gids(hca: Hca, number: int, first: bool) -> Hca:
+    """Two more GIDs (RoCE v1 and v2) of fd00::NUMBER; all are numbered anew."""
+    table = table_of(hca)
+    text = f"fd00:0000:0000:0000:0000:0000:0000:{number:04x}"
+    more = tuple(set_facts(one, {"gid": text, "ipv4": None, "link_local": False}) for one in table[:2])
+    ordered = (*table[:2], *more, *table[2:]) if first else (*table, *more)
+    gids = tuple(set_facts(one, {"index": at}) for at, one in enumerate(ordered))
+    return set_facts(hca, {"ports": (set_facts(hca.ports[0], {"gids": gids}),)})
+
+
 VARIATIONS: dict[str, Variation] = {
     **{f"shuffled-{seed}": shuffled(seed) for seed in range(4)},
     "nodes-turned": nodes_turned,
@@ -222,5 +258,11 @@ VARIATIONS: dict[str, Variation] = {
     "no-counters": of_node(counters=Unknown(unknown="not read")),
     "no-pcie": of_node(pcie=Unknown(unknown="no lspci in the dump")),
     "no-routes": of_node(routes=Unknown(unknown="not read"), rules=Unknown(unknown="not read")),
+    "ipv6-behind": with_ipv6(first=False),
+    "ipv6-first": with_ipv6(first=True),
+    "docker-filters-forward": of_host(firewall="nftables: 48 rules, policy drop in forward"),
+    "just-booted": of_host(uptime_s=40.0),
+    "up-for-a-year": of_host(uptime_s=3.2e7),
+    "hotplug-disarmed": of_host(hotplug_armed=False),
     "powersave-unknown": of_host(governor=Unknown(unknown="no cpufreq"), iommu=Unknown(unknown="not told")),
 }
