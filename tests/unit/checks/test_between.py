@@ -9,8 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.checks.between import BETWEEN
+from fabricdoc.checks.gid_layout import check_gid_layout
 from fabricdoc.checks.identity import check_identity
 from fabricdoc.checks.mtu import check_mtu
+from fabricdoc.checks.qos_classes import check_qos_classes
+from fabricdoc.checks.qos_pairs import check_qos_pairs
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
@@ -22,7 +25,8 @@ from tests.unit.checks.between import ids
 
 pytestmark = pytest.mark.unit
 
-CHECKS = (*BETWEEN, check_identity, check_mtu)
+CHECKS = (*BETWEEN, check_identity, check_mtu, check_gid_layout, check_qos_classes, check_qos_pairs)
+"""Those that hold nodes against one another; the last three say something of one node's ports too."""
 HIDDEN = Unknown(unknown="time limit")
 
 
