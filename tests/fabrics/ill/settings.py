@@ -76,6 +76,9 @@ ILL = {
     "ib-hca-includes-port-cabled-elsewhere": Ill(
         spark_foreign, env(A, NCCL_IB_HCA=f"{TWINS},rocep1s0f1"), env(A, NCCL_IB_HCA=TWINS)
     ),
+    "links-not-used": Ill(
+        spark_foreign, env(A, NCCL_IB_HCA="=rocep1s0f1,roceP2p1s0f1"), env(A, NCCL_IB_HCA=f"{TWINS},rocep1s0f1")
+    ),
     "unusable-hca-visible": Ill(
         spark_one_cable,
         put(A, "port", "roceP2p1s0f0", netdev=AWAY),
