@@ -15,10 +15,12 @@ from fabricdoc.model.fabric import Link, Node
 from fabricdoc.model.findings import Evidence, Finding
 
 RIGHTS = (
-    "run as root on that node, or give python3 there CAP_NET_RAW",
+    "for raw sockets: run as root on that node, or give python3 there CAP_NET_RAW",
     "or let the user run python3 there by `sudo -n`, or name the server's image in fabric.toml: image = 'NAME'",
 )
+NO_RIGHT = "raw sockets are not allowed"
 MOST_PORTS = 8
+MOST_NODES = 8
 
 
 def beacon_findings(heard: Heard, links: Sequence[Link], nodes: Sequence[Node]) -> tuple[Finding, ...]:
@@ -88,25 +90,31 @@ def _failed(heard: Heard) -> tuple[Finding, ...]:
 
 
 def _no_raw_sockets(heard: Heard) -> tuple[Finding, ...]:
-    """Nodes whose links were proven by multicast, with what was tried to get the stronger proof."""
+    """The nodes whose links were proven by multicast, in one finding, with what was tried to get the stronger proof."""
     by_node: dict[str, list[str]] = {}
     for node, netdev in sorted(heard.methods):
         by_node.setdefault(node, []).append(netdev)
-    return tuple(
+    if not by_node:
+        return ()
+    more = f" and {len(by_node) - MOST_NODES} more" if len(by_node) > MOST_NODES else ""
+    return (
         Finding(
             id="beacons-by-multicast",
             severity="info",
-            subject=node,
-            evidence=(
-                Evidence(file=node, text=heard.rights.get(node, "raw sockets: Operation not permitted")),
-                Evidence(file=node, text=f"by multicast: {', '.join(netdevs[:MOST_PORTS])}"),
+            subject=", ".join(list(by_node)[:MOST_NODES]) + more,
+            evidence=tuple(
+                Evidence(file=node, text=f"{_why_not(heard, node)}; by multicast: {', '.join(netdevs[:MOST_PORTS])}")
+                for node, netdevs in list(by_node.items())[:MOST_NODES]
             ),
-            cause="Raw sockets are not allowed on this node, so its ports spoke link-local IPv6 multicast instead. A "
-            "link proven so is a real one; one that is not found may be hidden by a firewall on a node.",
+            cause="Raw sockets are not allowed there, so the ports spoke link-local IPv6 multicast instead. A link "
+            "proven so is a real one; one that is not found may be hidden by a firewall on a node.",
             fix=RIGHTS,
-        )
-        for node, netdevs in by_node.items()
+        ),
     )
+
+
+def _why_not(heard: Heard, node: str) -> str:
+    return heard.rights.get(node, NO_RIGHT).removeprefix(f"{node}: ")
 
 
 def _one_way(links: Sequence[Link]) -> tuple[Finding, ...]:

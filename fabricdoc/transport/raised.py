@@ -87,7 +87,7 @@ def main(words: list[str]) -> int:
         works, text = said_by([*start, "-I", "-c", TRY], SUDO_S if start[0] == "sudo" else CONTAINER_S)
         if works:
             os.execvp(start[0], [*start, *words[3:]])
-        tried.append(f"{start[0]}: {text or 'no'}")
+        tried.append(text if text.startswith(f"{start[0]}: ") else f"{start[0]}: {text or 'no'}")
     sys.stderr.write(("; ".join(tried) or "no sudo, and no image named for this node that is there") + "\n")
     return NO_WAY
 

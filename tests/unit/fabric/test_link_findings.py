@@ -32,7 +32,7 @@ def test_a_port_that_could_not_be_opened_is_named_with_the_reason() -> None:
     (one,) = refused_ports(Heard(refused={A0: "No such device (errno 19)"}))
     assert (one.id, one.severity, one.subject) == ("port-not-probed", "info", "alpha/p0")
     assert one.evidence[0].text == "p0: No such device (errno 19)"
-    assert one.fix[0] == "run as root on that node, or give python3 there CAP_NET_RAW"
+    assert one.fix[0] == "for raw sockets: run as root on that node, or give python3 there CAP_NET_RAW"
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,29 @@ def test_a_node_that_failed_on_the_way_is_a_warning_with_its_fix() -> None:
     assert one.fix == ("check the link to it",)
 
 
-def test_a_node_proven_by_multicast_says_so_once_with_what_was_tried() -> None:
+def test_nodes_proven_by_multicast_are_told_in_one_finding_with_what_was_tried() -> None:
     heard = Heard(
-        methods={A1: "multicast", A0: "multicast"},
+        methods={A1: "multicast", A0: "multicast", B1: "multicast"},
         rights={"alpha": "alpha: raw sockets are not allowed (sudo: a password is required)"},
     )
     (one,) = found(heard)
-    assert (one.id, one.severity, one.subject) == ("beacons-by-multicast", "info", "alpha")
-    assert [evidence.text for evidence in one.evidence] == [heard.rights["alpha"], "by multicast: p0, p1"]
+    assert (one.id, one.severity, one.subject) == ("beacons-by-multicast", "info", "alpha, beta")
+    assert [(line.file, line.text) for line in one.evidence] == [
+        ("alpha", "raw sockets are not allowed (sudo: a password is required); by multicast: p0, p1"),
+        ("beta", "raw sockets are not allowed; by multicast: p1"),
+    ]
     assert "CAP_NET_RAW" in one.fix[0]
     assert "sudo -n" in one.fix[1]
 
 
-def test_many_ports_of_one_node_are_cut() -> None:
-    (one,) = found(Heard(methods={("alpha", f"p{number:02}"): "multicast" for number in range(40)}))
-    assert one.evidence[1].text == f"by multicast: {', '.join(f'p{number:02}' for number in range(MOST_PORTS))}"
+def test_many_ports_and_nodes_are_cut() -> None:
+    ports = {("alpha", f"p{number:02}"): "multicast" for number in range(40)}
+    (one,) = found(Heard(methods={**ports, **{(f"n{number:02}", "p0"): "multicast" for number in range(40)}}))  # type: ignore[dict-item]
+    assert one.evidence[0].text.endswith(
+        f"; by multicast: {', '.join(f'p{number:02}' for number in range(MOST_PORTS))}"
+    )
+    assert one.subject == "alpha, n00, n01, n02, n03, n04, n05, n06 and 33 more"
+    assert len(one.evidence) == 8
 
 
 def test_one_way_by_multicast_may_be_a_firewall() -> None:

@@ -78,7 +78,7 @@ def test_an_image_that_is_not_there_is_not_pulled(clients: Clients) -> None:
     put(clients, "sudo", NO_PASSWORD)
     put(clients, "docker", "exit 1")
     status, said = run(clients.folder, "engine:1", "", "ab12", "-c", "x")
-    assert (status, said) == (raised.NO_WAY, "sudo: sudo: a password is required")
+    assert (status, said) == (raised.NO_WAY, "sudo: a password is required")
     assert [call[:2] for call in clients.calls("docker")] == [["image", "inspect"]]
 
 
@@ -156,7 +156,7 @@ def test_a_node_without_a_way_is_named_and_no_exception(clients: Clients) -> Non
     channels, failed = start(HERE, raised=True)
     with channels:
         assert channels.names == ()
-    assert failed == {"n": "n: raw sockets are not allowed (sudo: sudo: a password is required)"}
+    assert failed == {"n": "n: raw sockets are not allowed (sudo: a password is required)"}
 
 
 def test_of_several_nodes_one_that_does_not_start_costs_only_itself() -> None:
