@@ -57,6 +57,21 @@ def test_frames_for_the_nearest_bridge_tell_a_switch(
     assert proof_of(pair) == (method, text)
 
 
+def test_one_direction_that_reached_the_far_end_directly_is_enough_to_know_that_nothing_lies_between() -> None:
+    assert proof_of([Hearing(A0, B1, 6, near=2)]) == ("beacon", DIRECT)
+    assert proof_of([Hearing(A0, B1, 6, near=2), Hearing(B1, A0, 6)]) == ("beacon", DIRECT)
+
+
+def test_a_pair_is_as_weak_as_its_weaker_half() -> None:
+    assert proof_of([Hearing(A0, B1, 6), Hearing(B1, A0, 6, "multicast")]) == ("multicast", "")
+    assert proof_of([]) == ("beacon", "")
+
+
+def test_what_other_pairs_heard_changes_nothing() -> None:
+    others = both("multicast", ("alpha", "p1"), ("beta", "p0"))
+    assert settled([*others, *both("beacon")], ()) == [*others, *both("beacon")]
+
+
 PORTS = [(node, netdev) for node in ("alpha", "beta", "gamma") for netdev in ("p0", "p1")]
 HEARING = st.builds(
     Hearing, st.sampled_from(PORTS), st.sampled_from(PORTS), st.integers(1, 9), st.sampled_from(["beacon", "multicast"])

@@ -118,6 +118,33 @@ def test_strays_are_told_by_port_the_busiest_first() -> None:
     assert len(many.evidence) == 1 + MOST_PORTS
 
 
+def test_nothing_wrong_is_no_finding() -> None:
+    assert found(Heard(macs={}), one_way("beacon").model_copy(update={"kind": "cable"})) == []
+
+
+def test_what_could_not_be_looked_at_is_told_before_what_was_seen() -> None:
+    heard = Heard(
+        refused={A1: "No such device (errno 19)"},
+        methods={A0: "multicast"},
+        macs={A0: ""},
+        stray=1,
+        failed={"beta": NodeError("beta: gone")},
+    )
+    ids = [(one.id, one.subject) for one in found(heard, one_way("multicast"))]
+    assert ids == [
+        ("port-not-probed", "beta"),
+        ("port-not-probed", "alpha/p1"),
+        ("beacons-by-multicast", "alpha"),
+        ("link-one-way", "alpha/p0 - beta/p1"),
+        ("stray-beacons", "fabric"),
+    ]
+
+
+def test_a_failure_without_a_fix_has_none_made_up() -> None:
+    (one,) = found(Heard(failed={"beta": NodeError("beta: gone")}))
+    assert one.fix == ()
+
+
 def test_every_id_is_one_that_only_frames_on_the_wire_decide() -> None:
     """Else the judgement at the end of the cables job would drop it."""
     strange = Neighbour(ip="10.9.0.7", netdev="p0", mac="02:00:00:00:00:99", state="stale")

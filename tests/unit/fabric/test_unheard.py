@@ -115,3 +115,22 @@ def test_a_cable_between_two_cages_of_one_node_is_a_cable() -> None:
 def test_cages_are_by_port() -> None:
     assert cage_of_port([alpha(cages=TWINS)]) == {A0: "chip/p0", A1: "chip/p0"}
     assert cage_of_port([node("beta", netdevs=[netdev("p1")])]) == {}
+
+
+def test_a_port_that_is_down_says_so_before_anything_else_is_guessed() -> None:
+    near = Neighbour(ip="10.9.0.7", netdev="p0", mac=FOREIGN, state="stale")
+    down = node("alpha", netdevs=[netdev("p0", up=False)]).model_copy(update={"neighbours": (near,)})
+    (one,) = found(down)
+    assert one.id == "port-without-peer"
+    assert one.cause.startswith("p0 on alpha is down: ")
+    assert one.fix[1] == "sudo ip link set dev p0 up"
+
+
+def test_a_name_that_a_shell_would_read_is_quoted() -> None:
+    (one,) = found(node("alpha", netdevs=[netdev("p$x", up=False)]), heard=Heard(macs={("alpha", "p$x"): OWN}))
+    assert one.fix[1] == "sudo ip link set dev 'p$x' up"
+
+
+def test_ports_are_told_in_the_order_of_their_names() -> None:
+    heard = Heard(macs={B1: "", A1: "", A0: ""})
+    assert [one.subject for one in found(alpha(), heard=heard)] == ["alpha/p0", "alpha/p1", "beta/p1"]

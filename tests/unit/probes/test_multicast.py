@@ -128,3 +128,87 @@ def test_loopback_has_no_link_local_address() -> None:
 def test_the_port_number_is_one_no_connection_takes_by_itself() -> None:
     low, _high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
     assert int(low) > multicast.PORT > 1024
+
+
+class FakeUdp:
+    """A UDP socket that notes its options, and whose datagrams are a list of (payload, interface index)."""
+
+    made: list[FakeUdp]
+
+    def __init__(self, family: int, kind: int) -> None:
+        assert (family, kind) == (socket.AF_INET6, socket.SOCK_DGRAM)
+        self.options: dict[int, object] = {}
+        self.bound: tuple[object, ...] = ()
+        self.sent: list[tuple[bytes, tuple[object, ...]]] = []
+        self.waiting: list[tuple[bytes, int]] = []
+        self.closed = False
+        self.made.append(self)
+
+    def __enter__(self) -> FakeUdp:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+
+    def setblocking(self, flag: bool) -> None:
+        assert flag is False
+
+    def setsockopt(self, level: int, option: int, value: object) -> None:
+        assert not self.bound, "every option, the filter first, before anything can arrive"
+        self.options[option if level == socket.IPPROTO_IPV6 else -option] = value
+
+    def bind(self, address: tuple[object, ...]) -> None:
+        self.bound = address
+
+    def sendto(self, payload: bytes, address: tuple[object, ...]) -> int:
+        if len(self.sent) >= 4:
+            raise OSError(101, "Network is unreachable")
+        self.sent.append((payload, address))
+        return len(payload)
+
+    def recvmsg(self, limit: int, _room: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, object]:
+        if not self.waiting:
+            raise BlockingIOError
+        payload, index = self.waiting.pop(0)
+        return payload[:limit], [pktinfo(index)], 0, None
+
+
+@pytest.fixture
+def udp(monkeypatch: pytest.MonkeyPatch) -> type[FakeUdp]:
+    kind = type("Udp", (FakeUdp,), {"made": []})
+    monkeypatch.setattr(multicast.socket, "socket", kind)
+    monkeypatch.setattr(multicast.socket, "if_nametoindex", lambda _name: 5)
+    monkeypatch.setattr(multicast, "link_local_flags", lambda _name: [0x80])
+    return kind
+
+
+def test_a_port_is_bound_to_its_interface_and_never_leaves_the_link(udp: type[FakeUdp]) -> None:
+    port = MulticastPort("p0", b"nonce-01")
+    (made,) = udp.made
+    assert made.bound == ("ff02::1", 18613, 0, 5)
+    assert made.options[socket.IPV6_MULTICAST_IF] == 5
+    assert made.options[socket.IPV6_MULTICAST_HOPS] == 1
+    assert made.options[socket.IPV6_MULTICAST_LOOP] == 0
+    assert made.options[-socket.SO_REUSEADDR] == 1
+    assert (port.method, port.lost()) == ("multicast", 0)
+
+
+def test_datagrams_go_to_all_nodes_of_that_link_and_only_those_taken_count(udp: type[FakeUdp]) -> None:
+    port = MulticastPort("p0", b"nonce-01")
+    assert [port.send(b"hello", 3), port.send(b"hello", 3)] == [3, 1]
+    assert udp.made[0].sent == [(b"hello", ("ff02::1", 18613, 0, 5))] * 4
+
+
+def test_what_arrived_on_another_interface_is_passed_over(udp: type[FakeUdp]) -> None:
+    port = MulticastPort("p0", b"nonce-01")
+    udp.made[0].waiting = [(b"mine", 5), (b"another port's", 6), (b"late", 5)]
+    assert list(port.take(2)) == [(b"mine", False)]
+    assert list(port.take(9)) == [(b"late", False)]
+    assert list(port.take(9)) == []
+
+
+def test_a_port_number_in_use_leaves_no_socket_open(udp: type[FakeUdp], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(udp, "bind", lambda *_words: (_ for _ in ()).throw(OSError(98, "Address already in use")))
+    with pytest.raises(OSError, match="already in use"):
+        MulticastPort("p0", b"nonce-01")
+    assert udp.made[0].closed
