@@ -15,7 +15,7 @@ from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
 from fabricdoc.model.joining import Joining
 
-Pair = int  # two ports' numbers in one: the smaller one times the count of ports, plus the larger one
+Pair = tuple[int, int]  # two ports' numbers, the smaller one first
 
 
 @dataclass(frozen=True)
@@ -28,55 +28,53 @@ class PortFacts:
 
 
 class Meetings:
-    """Who heard whom, ports by number in the order of their names: half a million hearings are told in one pass."""
+    """Who heard whom, ports by number in the order of their names; told in one pass over half a million hearings."""
 
     def __init__(self, hearings: Sequence[Hearing]) -> None:
         self.ports = sorted({port for one in hearings for port in (one.listener, one.sender)})
         number = {port: at for at, port in enumerate(self.ports)}
-        count = self._count = len(self.ports)
-        self._heard = {number[one.listener] * count + number[one.sender]: one for one in hearings}
-        ordered = (divmod(code, count) for code in self._heard)
-        self.pairs = sorted({a * count + b if a < b else b * count + a for a, b in ordered})
-        self._others = [0] * count
-        for pair in self.pairs:
-            first, second = divmod(pair, count)
-            self._others[first] += 1
-            self._others[second] += 1
+        self.heard: list[set[int]] = [set() for _port in self.ports]
+        self.heard_by: list[set[int]] = [set() for _port in self.ports]
+        self._hearings: dict[Pair, Hearing] = {}
+        for one in hearings:
+            listener, sender = number[one.listener], number[one.sender]
+            self.heard[listener].add(sender)
+            self.heard_by[sender].add(listener)
+            self._hearings[listener, sender] = one
+        self.own: dict[str, set[int]] = {}
+        for at, port in enumerate(self.ports):
+            self.own.setdefault(port[0], set()).add(at)
 
-    def numbers(self, pair: Pair) -> tuple[int, int]:
-        """Both ports' numbers."""
-        return divmod(pair, self._count)
+    def any_way(self, port: int) -> set[int]:
+        """The ports that it hears or that hear it."""
+        return self.heard[port] | self.heard_by[port]
 
     def ends(self, pair: Pair) -> tuple[PortKey, PortKey]:
-        """Both ports."""
-        first, second = divmod(pair, self._count)
-        return self.ports[first], self.ports[second]
+        """Both ports by name."""
+        return self.ports[pair[0]], self.ports[pair[1]]
 
     def there_and_back(self, pair: Pair) -> tuple[Hearing | None, Hearing | None]:
         """What the second port heard of the first, and the first of the second."""
-        first, second = divmod(pair, self._count)
-        return self._heard.get(second * self._count + first), self._heard.get(pair)
-
-    def both_ways(self, pair: Pair) -> bool:
-        """Whether both ports of a pair heard the other."""
-        return all(one is not None and one.count for one in self.there_and_back(pair))
-
-    def is_loop(self, pair: Pair) -> bool:
-        """Whether both ports are of one node."""
-        first, second = self.ends(pair)
-        return first[0] == second[0]
-
-    def most(self) -> int:
-        """How many others the port meets that meets most."""
-        return max(self._others, default=0)
+        return self._hearings.get((pair[1], pair[0])), self._hearings.get(pair)
 
     def kind(self, pair: Pair) -> str:
         """What joins them: a loop inside one node, a one-way link, a segment of several ports, or a cable."""
-        if self.is_loop(pair):
+        if self.ports[pair[0]][0] == self.ports[pair[1]][0]:
             return "loop"
-        if not self.both_ways(pair):
+        if None in self.there_and_back(pair):
             return "one-way"
-        return "segment" if any(self._others[number] > 1 for number in self.numbers(pair)) else "cable"
+        return "segment" if any(len(self.any_way(port)) > 1 for port in pair) else "cable"
+
+    def parts(self) -> Iterator[list[int]]:
+        """Every set of ports that hearings join in any direction, each in order."""
+        left = set(range(len(self.ports)))
+        while left:
+            found, edge = set(), {min(left)}
+            while edge:
+                found |= edge
+                edge = set().union(*map(self.any_way, edge)) - found
+            left -= found
+            yield sorted(found)
 
 
 def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
@@ -93,46 +91,54 @@ def links_from(heard: Heard, nodes: Sequence[Node]) -> tuple[Link, ...]:
     return tuple(_link(pair, meetings, ends, heard.methods, at) for pair in _told(meetings))
 
 
-def _told(meetings: Meetings) -> Iterator[Pair]:
+def _told(meetings: Meetings) -> list[Pair]:
     """The pairs that become links, in their order."""
     most = int(limit("cables", "pairwise_ports"))
-    if meetings.most() < most // 2:
-        yield from meetings.pairs  # nobody meets many: no group can be worth telling as a star
-        return
-    groups = Joining[int]()
-    for pair in meetings.pairs:
-        groups.join(*meetings.numbers(pair))
-    crowds = {root for root, size in groups.sizes().items() if size > most}
-    if not crowds:
-        yield from meetings.pairs
-        return
-    crowded = [groups.root(number) in crowds for number in range(len(meetings.ports))]
-    kept = _joining([pair for pair in meetings.pairs if crowded[meetings.numbers(pair)[0]]], meetings)
-    yield from (pair for pair in meetings.pairs if pair in kept or not crowded[meetings.numbers(pair)[0]])
+    told: list[Pair] = []
+    for part in meetings.parts():
+        if len(part) > most:
+            told += _joining(part, meetings)
+        else:
+            told += [(port, other) for port in part for other in meetings.any_way(port) if port < other]
+    return sorted(told)
 
 
-def _joining(pairs: Sequence[Pair], meetings: Meetings) -> set[Pair]:
+def _joining(crowd: Sequence[int], meetings: Meetings) -> Iterator[Pair]:
     """Of a crowd's pairs those that join it: both ways first, then one-way ones that reach a port nothing else does.
 
     A frame lost among thousands is no one-way link: a port that others hear and that hears others stays joined both
     ways. Loops of a node's own ports are joined by themselves, so that each port that hears its node still says so.
     """
-    kept: set[Pair] = set()
     between, within = Joining[int](), Joining[int]()
-    left = []
-    for pair in pairs:
-        if meetings.is_loop(pair):
-            if within.join(*meetings.numbers(pair)):
-                kept.add(pair)
-        elif between.are_joined(*meetings.numbers(pair)):
-            continue
-        elif meetings.both_ways(pair):
-            between.join(*meetings.numbers(pair))
-            kept.add(pair)
-        else:
-            left.append(pair)
-    kept |= {pair for pair in left if between.join(*meetings.numbers(pair))}
-    return kept
+    reached: set[int] = set()
+    for start in crowd:
+        edge = [] if start in reached else [start]
+        reached |= {start}
+        while edge:
+            port = edge.pop(0)
+            new = sorted((meetings.heard[port] & meetings.heard_by[port]) - reached - _own(port, meetings))
+            reached.update(new)
+            edge += new
+            for other in new:
+                between.join(port, other)
+                yield _pair(port, other)
+    for port in crowd:
+        own = _own(port, meetings)
+        for other in sorted((meetings.heard[port] ^ meetings.heard_by[port]) - own):
+            if between.join(port, other):
+                yield _pair(port, other)
+        for other in sorted(meetings.any_way(port) & own):
+            if within.join(port, other):
+                yield _pair(port, other)
+
+
+def _own(port: int, meetings: Meetings) -> set[int]:
+    """The ports of a port's node."""
+    return meetings.own[meetings.ports[port][0]]
+
+
+def _pair(port: int, other: int) -> Pair:
+    return (port, other) if port < other else (other, port)
 
 
 def _link(

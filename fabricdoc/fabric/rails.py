@@ -6,7 +6,8 @@ should use: that is measured.
 
 from __future__ import annotations
 
-import ipaddress
+import contextlib
+import socket
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from fabricdoc.model.joining import Joining
 from fabricdoc.nccl import in_device_order
 
 PortKey = tuple[str, str]  # node name, netdev
+Network = tuple[int, int]  # its bits, and how many they are
+IPV4_BITS = 32
 LAST = 1 << 30
 
 
@@ -89,7 +92,7 @@ def joined_ports(links: Sequence[Link]) -> list[list[RailPort]]:
     return [[ports[key] for key in group] for group in groups.groups()]
 
 
-def _rails(group: Sequence[RailPort], names: Sequence[str], networks: Mapping[PortKey, str]) -> list[Rail]:
+def _rails(group: Sequence[RailPort], names: Sequence[str], networks: Mapping[PortKey, Network]) -> list[Rail]:
     """The rails of ports that all hear one another, each with one port of every node.
 
     Twins share a cable, and a frame reaches both at its other end, so that one cable joins four ports: those of one
@@ -111,7 +114,7 @@ def _rails(group: Sequence[RailPort], names: Sequence[str], networks: Mapping[Po
 
 
 def _from_subnets(nodes: Sequence[Node]) -> tuple[Rail, ...]:
-    by_subnet: dict[str, dict[str, RailPort]] = defaultdict(dict)
+    by_subnet: dict[Network, dict[str, RailPort]] = defaultdict(dict)
     for node in nodes:
         for netdev, network, ip in _addresses(node):
             by_subnet[network].setdefault(node.name, RailPort(node.name, netdev.name, ip, None))
@@ -120,11 +123,13 @@ def _from_subnets(nodes: Sequence[Node]) -> tuple[Rail, ...]:
     return tuple(Rail(tuple(ports[name] for name in names), proven=False) for ports in complete)
 
 
-def _addresses(node: Node) -> list[tuple[Netdev, str, str]]:
+def _addresses(node: Node) -> list[tuple[Netdev, Network, str]]:
+    """Every global IPv4 address of a node with its network; what is no address (a document by hand) is left out."""
     found = []
     for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
         for address in netdev.addresses:
-            if address.family == "ipv4" and address.scope == "global":
-                network = ipaddress.ip_interface(f"{address.ip}/{address.prefix}").network
-                found.append((netdev, str(network), address.ip))
+            if address.family == "ipv4" and address.scope == "global" and 0 <= address.prefix <= IPV4_BITS:
+                with contextlib.suppress(OSError, ValueError):
+                    number = int.from_bytes(socket.inet_pton(socket.AF_INET, address.ip), "big")
+                    found.append((netdev, (number >> (IPV4_BITS - address.prefix), address.prefix), address.ip))
     return found

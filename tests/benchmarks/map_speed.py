@@ -46,16 +46,18 @@ def hearings(fabric: object) -> Iterator[object]:
 
 
 class Clock:
-    """Stages with the seconds each took."""
+    """Stages with the seconds each took, by the clock and of this process's CPU time."""
 
     def __init__(self) -> None:
         self.stages: dict[str, float] = {}
+        self.cpu: dict[str, float] = {}
 
     def timed(self, stage: str, work: Callable[[], T]) -> T:
         """The answer of `work`, its time kept under `stage`."""
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         answer = work()
         self.stages[stage] = time.perf_counter() - began
+        self.cpu[stage] = time.process_time() - cpu
         return answer
 
 
@@ -111,9 +113,11 @@ def one(count: int, most_s: float) -> int:
     clock, told = measure(count)
     graphs = {"dot", "mermaid"}
     total = sum(seconds for stage, seconds in clock.stages.items() if stage not in graphs)
-    stages = "  ".join(f"{stage} {seconds:.2f}" for stage, seconds in clock.stages.items() if stage not in graphs)
-    apart = "  ".join(f"{stage} {clock.stages[stage]:.2f}" for stage in sorted(graphs))
-    sys.stdout.write(f"{count:5} nodes  {total:6.2f} s   {stages}   apart: {apart}\n             {told}\n")
+    stages = "  ".join(f"{stage} {seconds:.2f}" for stage, seconds in clock.cpu.items() if stage not in graphs)
+    apart = "  ".join(f"{stage} {clock.cpu[stage]:.2f}" for stage in sorted(graphs))
+    cpu = sum(seconds for stage, seconds in clock.cpu.items() if stage not in graphs)
+    sys.stdout.write(f"{count:5} nodes  {total:6.2f} s wall  {cpu:6.2f} s CPU: {stages}   apart: {apart}\n")
+    sys.stdout.write(f"             {told}\n")
     return 0 if total <= most_s else 1
 
 
