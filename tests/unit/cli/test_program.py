@@ -54,6 +54,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["cables", "--hostfile", "absent.hosts"], "absent.hosts"),
         (["bench", "--hostfile", "absent.hosts"], "absent.hosts"),
         (["cables", "--hostfile", "f", "--nodes", "a"], "one of them"),
+        (["cables", "--nodes", "a,b", "--format", "svg"], "text, dot, mermaid"),
         (["gate", "--preset", "absent.toml", "--slurm"], "absent.toml"),
         (["scan", "--slurm", "--nodes", "a"], "one of them"),
         (["scan", "--slurm"], "no Slurm allocation here"),
@@ -187,3 +188,8 @@ def test_a_process_ends_with_the_status_and_all_of_its_words(words: list[str], s
     done = run(*words)
     assert done.returncode == status
     assert (done.stdout if status == 0 else done.stderr).endswith("\n")
+
+
+def test_a_graph_and_a_document_on_one_stdout_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cables", "--nodes", "a,b", "--format", "dot", "--json"]) == 2
+    assert "--json and --format" in capsys.readouterr().err
