@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import container, counters, gpus, hcas, host, lldpd, neighbours, netdevs, pcie, routes, rules, verbs
+from . import container, counters, gpus, hcas, host, lldpd, neighbours, netdevs, networkd, pcie, routes, rules, verbs
 from .child import Child, Work, start
 from .deadline import Deadline
 from .facts import is_unknown, unknown
@@ -97,6 +97,8 @@ def scan(
     host_facts["uverbs"] = verbs.access_fact(said, reason)
     hcas.with_verbs(found["hcas"], said, reason)
     found["lldp"] = lldpd.from_said(*lldp_child.answer(deadline, "lldp"))
+    if not lldp_child.forked and isinstance(interfaces, list) and networkd.is_there(root):
+        found["lldp"] = deadline.read("lldp", lambda: networkd.neighbours(interfaces, root)) or found["lldp"]
     said, reason = gpu_child.answer(deadline, "gpus")
     host_facts["nvidia_driver"] = gpus.driver(host_facts["nvidia_driver"], said)
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
