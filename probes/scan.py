@@ -96,9 +96,7 @@ def scan(
     host_facts["libibverbs"] = verbs.library_fact(said, reason)
     host_facts["uverbs"] = verbs.access_fact(said, reason)
     hcas.with_verbs(found["hcas"], said, reason)
-    found["lldp"] = lldpd.from_said(*lldp_child.answer(deadline, "lldp"))
-    if not lldp_child.forked and isinstance(interfaces, list) and networkd.is_there(root):
-        found["lldp"] = deadline.read("lldp", lambda: networkd.neighbours(interfaces, root)) or found["lldp"]
+    found["lldp"] = _lldp(lldp_child, deadline, interfaces, root)
     said, reason = gpu_child.answer(deadline, "gpus")
     host_facts["nvidia_driver"] = gpus.driver(host_facts["nvidia_driver"], said)
     found["gpus"] = deadline.read("gpu_bus", lambda: gpus.from_said(said, reason, root))
@@ -117,6 +115,14 @@ def _more_time(end: float, watch_s: float, pause: Callable[[float], object] | No
         pause(max(0.0, end - time.monotonic()))
         return watch_s if time.monotonic() >= end else 0.0
     return watch_s
+
+
+def _lldp(child: Question, deadline: Deadline, interfaces: Any, root: str) -> Any:
+    """What lldpd told its child; where there is none, what systemd-networkd keeps, if anything."""
+    told = lldpd.from_said(*child.answer(deadline, "lldp"))
+    if child.forked or not isinstance(interfaces, list) or not networkd.is_there(root):
+        return told
+    return deadline.read("lldp", lambda: networkd.neighbours(interfaces, root)) or told
 
 
 def _link_answers(child: Question, deadline: Deadline, interfaces: Any, root: str) -> tuple[dict[str, Any], str]:
