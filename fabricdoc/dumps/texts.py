@@ -16,7 +16,7 @@ from fabricdoc.dumps.merging import merged
 from fabricdoc.dumps.naming import FileName, file_name, node_of
 from fabricdoc.dumps.parts import hosts_of, read_text
 from fabricdoc.dumps.sources import Facts
-from fabricdoc.dumps.told import Note, Part, Reading, Told
+from fabricdoc.dumps.told import Note, Part, Reading, Sources, Told
 from fabricdoc.errors import NodeError
 from fabricdoc.model.fabric import Node
 
@@ -30,6 +30,11 @@ class FromTexts:
     nodes: tuple[Node, ...]
     facts: dict[str, Facts]
     notes: tuple[Note, ...]
+
+    @property
+    def sources(self) -> dict[str, Sources]:
+        """Node -> path of a fact -> where it stands."""
+        return {name: about.places for name, about in self.facts.items()}
 
 
 @dataclass
