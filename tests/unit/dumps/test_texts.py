@@ -61,9 +61,7 @@ def test_outputs_above_the_first_prompt_belong_to_the_file() -> None:
 def test_any_set_of_files_is_put_together(files: list[tuple[str, str]]) -> None:
     found = read(*files)
     assert len({one.name for one in found.nodes}) == len(found.nodes)
-    assert set(found.facts) == {one.name for one in found.nodes}
-
-    assert set(found.sources) == {one.name for one in found.nodes}
+    assert set(found.facts) == set(found.sources) == {one.name for one in found.nodes}
 
 
 def test_two_hosts_in_one_file_are_two_nodes() -> None:
