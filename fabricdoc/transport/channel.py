@@ -141,6 +141,7 @@ class Channel:
         self._exit_seen_at: float | None = None
         self._tries, self._again_at = 0, 0.0
         self._command: Command | None = None
+        self._refused: NodeError | None = None
         self._process: Process | None = None
 
     def start(self) -> None:
@@ -231,6 +232,7 @@ class Channel:
         self.status = process.reap()
         if self._hung_up(process):
             share = 0.5 + int.from_bytes(os.urandom(2), "big") / 65536
+            self._refused = self._why(process)
             self._again_at = now + AGAIN_S * LONGER ** (self._tries - 1) * share
         else:
             self.ended = True
@@ -243,16 +245,16 @@ class Channel:
     def explain(self) -> NodeError:
         """Why the program ended, for a channel that ended without having done its work."""
         if self.error is None:
-            kind = self._process.failed_kind(self.status) if self._process else ""
-            ending = Ending(kind, self.module, self.status or 0, self.started, self._stderr.text())
-            self.error = why_ended(self.node, ending)
+            self.error = self._why(self._process)
         return self.error
+
+    def _why(self, process: Process | None) -> NodeError:
+        kind = process.failed_kind(self.status) if process else ""
+        return why_ended(self.node, Ending(kind, self.module, self.status or 0, self.started, self._stderr.text()))
 
     def fail(self, error: NodeError) -> None:
         """Give up on this node for `error`, or for what hung up on it, and kill what was started for it here."""
-        if self._again_at:
-            self.explain()
-        self.error = self.error or error
+        self.error = self.error or (self._refused if not self.started else None) or error
         self.kill()
 
     def kill(self) -> None:

@@ -17,6 +17,7 @@ HUNG_UP = "kex_exchange_identification: Connection closed by remote host\nConnec
 # stands for ssh: says `said` and fails as often as asked, then runs the command line as a login shell would
 SSH = """#!/bin/sh
 echo x >>{folder}/tries
+if [ $(wc -l <{folder}/tries) -gt {slow} ]; then exec sleep 60; fi
 if [ $(wc -l <{folder}/tries) -le {times} ]; then cat >/dev/null & cat {folder}/said >&2; exit 255; fi
 for line in "$@"; do :; done
 exec setsid --wait sh -c "$line"
@@ -28,9 +29,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel, "AGAIN_S", 0.02)
 
 
-def put(clients: Clients, times: int, said: str = HUNG_UP) -> None:
+def put(clients: Clients, times: int, said: str = HUNG_UP, slow: int = 99) -> None:
     (clients.folder / "said").write_text(said)
-    clients.write("ssh", SSH.format(folder=clients.folder, times=times))
+    clients.write("ssh", SSH.format(folder=clients.folder, times=times, slow=slow))
 
 
 def tries(clients: Clients) -> int:
@@ -79,3 +80,10 @@ def test_the_deadline_ends_the_waiting_as_well(
     assert answer.error is not None
     assert (answer.error.id, tries(clients)) == ("ssh-jump", 1)
     assert time.monotonic() - begun < 6
+
+
+def test_the_reason_of_the_try_before_is_told_where_the_last_one_hangs(clients: Clients, payload: bytes) -> None:
+    put(clients, 99, slow=1)
+    (answer,) = ask([NODE], "echo", {}, deadline_s=2, payload=payload)
+    assert answer.error is not None
+    assert (answer.error.id, tries(clients)) == ("ssh-jump", 2)
