@@ -63,6 +63,10 @@ def test_any_set_of_files_is_put_together(files: list[tuple[str, str]]) -> None:
     assert len({one.name for one in found.nodes}) == len(found.nodes)
     assert set(found.facts) == set(found.sources) == {one.name for one in found.nodes}
 
+    assert set(found.facts) == {one.name for one in found.nodes}
+
+    assert set(found.facts) == {one.name for one in found.nodes}
+
 
 def test_two_hosts_in_one_file_are_two_nodes() -> None:
     text = f"me@n1:~$ rdma link\n{LINK}me@n2:~$ rdma link\n{LINK}"
@@ -94,5 +98,5 @@ def test_names_are_bounded() -> None:
 
 def test_every_fact_has_its_file_and_line() -> None:
     found = read(("a-rdma.txt", f"\n\n{LINK}"))
-    place = found.sources["a"]["port", "mlx5_0", 1, "state"]
+    place = found.facts["a"].places["port", "mlx5_0", 1, "state"]
     assert (place.file, place.line) == ("d/a-rdma.txt", 3)
