@@ -10,7 +10,9 @@ import pytest
 
 from fabricdoc.checks import check_fabric, judging
 from fabricdoc.checks.judging import between_checks, checks_for, one_node_checks
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
+from tests.fabrics.altering import changed
 from tests.fabrics.oddities import ODDITIES
 from tests.fabrics.recorded import RECORDED
 
@@ -96,3 +98,20 @@ def test_findings_come_in_one_order_whatever_the_order_of_the_nodes() -> None:
 
 def test_an_empty_fabric_asks_only_what_is_always_asked() -> None:
     assert {check.__name__ for check in checks_for(Fabric())} == {f"check_{name}" for name in judging.ALWAYS}
+
+
+def test_judging_again_keeps_what_only_the_wire_told_and_makes_the_rest_anew() -> None:
+    fabric = ALL["servers-bad-rail"]()
+    first, *_others = check_fabric(fabric)
+    wired = first.model_copy(update={"id": "link-one-way", "subject": "told by beacons"})
+    stale = first.model_copy(update={"id": "half-duplex", "subject": "no longer so"})
+    again = judging.judged(fabric.model_copy(update={"findings": (wired, stale)}))
+    assert again.findings == (*check_fabric(fabric), wired)
+    assert judging.judged(again) == again
+
+
+def test_images_are_asked_about_only_where_one_is_named() -> None:
+    fabric = ALL["spark-one-cable"]()
+    named = changed(fabric, "spark-a", "node", image=Unknown(unknown="docker knows no such image: x"))
+    asked = [{check.__name__ for check in checks_for(one)} for one in (fabric, named)]
+    assert asked[1] - asked[0] == {"check_images"}

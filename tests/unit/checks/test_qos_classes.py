@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.checks import check_fabric
 from fabricdoc.checks.qos_classes import check_qos_classes
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
@@ -162,3 +163,8 @@ def test_many_ports_are_one_finding_that_one_can_read() -> None:
     assert len(found.evidence) == 8
     assert found.subject.endswith("and 316 more")
     assert len([line for line in found.fix if line.startswith("on ")]) == 8
+
+
+def test_a_single_server_is_judged_by_itself() -> None:
+    alone = with_qos(eight_rail_servers(1), ecn_rp=NONE)
+    assert [one.id for one in check_fabric(alone)] == ["ecn-off-on-lossless-priority"]

@@ -93,3 +93,12 @@ def test_ports_are_asked_up_to_the_first_that_is_none_and_never_more_than_eight(
 
 def test_no_device_is_an_answer() -> None:
     assert asked(stand_in([]))["mtus"] == {}
+
+
+@pytest.mark.parametrize(
+    ("number", "size"), [(1, 256), (2, 512), (3, 1024), (4, 2048), (5, 4096), (6, None), (-1, None)]
+)
+def test_every_number_of_an_mtu(number: int, size: int | None) -> None:
+    """ibv_mtu of infiniband/verbs.h, 256 to 4096; another number is told as none."""
+    told = asked(stand_in([VerbsDevice(b"a", (number,))]))["mtus"]["a/1"]
+    assert told.get("active") == size and told["max"] == 4096
