@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -232,3 +233,49 @@ def test_any_text_is_read(value: str) -> None:
     assert set(found.ports) <= {(hca.name, 1) for hca in spark()}
     entries = parse_selector(value).entries
     assert set(found.unmatched) <= {entry.text for entry in entries}
+
+
+# --- what holds of every list -----------------------------------------------------------------------------------------
+
+LISTS = st.lists(st.sampled_from(PIECES), max_size=6)
+
+
+@given(exact=st.booleans(), pieces=LISTS)
+def test_a_list_and_its_exclusion_share_all_devices_between_them(exact: bool, pieces: list[str]) -> None:
+    value = ("=" if exact else "") + ",".join(pieces)
+    if not exact and value.startswith(("^", "=")):
+        value = "," + value  # the first piece's own mark would be the list's
+    both = taken(value, *NAMES), taken("^" + value, *NAMES)
+    assert sorted(both[0] + both[1]) == sorted(NAMES)
+
+
+@given(pieces=LISTS, dice=st.randoms())
+def test_the_order_of_a_list_changes_nothing(pieces: list[str], dice: random.Random) -> None:
+    turned = list(pieces)
+    dice.shuffle(turned)
+    for mark in ("=", "^="):
+        assert taken(mark + ",".join(pieces), *NAMES) == taken(mark + ",".join(turned), *NAMES)
+
+
+@given(pieces=LISTS)
+def test_the_exact_form_never_takes_more(pieces: list[str]) -> None:
+    value = "," + ",".join(pieces)  # a comma first: no piece's mark can be the list's
+    if parse_selector(value).entries:
+        assert set(taken("=" + value, *NAMES)) <= set(taken(value, *NAMES))
+
+
+@given(pieces=LISTS, more=st.sampled_from(NAMES))
+def test_a_longer_exact_list_takes_no_less(pieces: list[str], more: str) -> None:
+    value = "=" + ",".join(pieces)
+    if parse_selector(value).entries:
+        assert set(taken(value, *NAMES)) <= set(taken(f"{value},{more}", *NAMES))
+
+
+KERNEL_NAMES = st.text(st.characters(codec="ascii", exclude_characters=",:\x00"), min_size=1, max_size=12)
+
+
+@given(names=st.lists(KERNEL_NAMES, unique=True, max_size=8), at=st.integers(0, 7))
+def test_the_exact_form_of_any_device_takes_that_one(names: list[str], at: int) -> None:
+    """Whatever a kernel calls a device, `=` and its name take it alone: blanks and quotes are part of a name."""
+    for name in names[at : at + 1]:
+        assert taken(f"={name}", *names) == [name]
