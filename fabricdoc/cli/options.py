@@ -20,7 +20,7 @@ Nodes = Annotated[
         "--nodes",
         "-n",
         help="Nodes as [NAME=]TARGET, comma separated; TARGET is local, [user@]host[:port], netns:PID, "
-        "slurm:NODE, k8s:[NS/]POD[:CONTAINER], docker: or podman:[NODE/]CONTAINER. Sets: node[001-128].",
+        "slurm:NODE, mpirun:NODE, k8s:[NS/]POD[:CONTAINER], docker: or podman:[NODE/]CONTAINER. Sets: node[001-128].",
     ),
 ]
 Hostfile = Annotated[

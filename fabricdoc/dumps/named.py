@@ -24,7 +24,7 @@ COMMON_PROGRAM = re.compile(
     r"(?:[-_:. ][\w:.-]*)?|all_reduce_perf|all_gather_perf"
 )
 VERSION_TAG = re.compile(r"v?\d[\d.]*(?:(?:rc|post|dev|a|b)\d+)?|latest|stable|main|nightly|dev|py3|devel|runtime")
-SCHEME = re.compile(r"(?:slurm|k8s|docker|podman|netns):")
+SCHEME = re.compile(r"(?:slurm|mpirun|k8s|docker|podman|netns):")
 KEPT_ALTNAME = re.compile(r"(?:en|eth|wl|ww|ib|sl)[opsxPfnduv\d]+\Z")
 USUAL_PORT = re.compile(
     r"(?:[A-Za-z]{2,15} ?)?\d[\d/:._-]*|(?:en|eth|swp|roce|p)[\w.:/-]{0,20}|(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"
@@ -66,7 +66,9 @@ def image_of(node: Mapping[str, Any]) -> str:
 
 
 def parts_of_target(target: str) -> Iterator[Named]:
-    """The user, host and domain of [user@]host[:port]; the names in what follows slurm:, k8s:, docker:, podman:."""
+    """The user, host and domain of [user@]host[:port]; the names in what follows
+    slurm:, mpirun:, k8s:, docker:, podman:.
+    """
     scheme = SCHEME.match(target)
     if scheme is None and "/" in target:  # a folder of texts
         return
@@ -81,7 +83,7 @@ def parts_of_target(target: str) -> Iterator[Named]:
     *before, last = place.split("/")
     for piece in before:
         yield from _host_or_label("namespace" if target.startswith("k8s:") else "host", piece)
-    kind = {"k8s:": "pod", "slurm:": "host"}.get(scheme[0], "container") if scheme else "host"
+    kind = {"k8s:": "pod", "slurm:": "host", "mpirun:": "host"}.get(scheme[0], "container") if scheme else "host"
     head, _colon, tail = last.partition(":") if not last.startswith("[") else ("", "", "")
     yield from _host_or_label(kind, head)
     yield "container", "" if is_address(tail) else tail

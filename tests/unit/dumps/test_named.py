@@ -26,6 +26,7 @@ def kept(found: object) -> list[tuple[str, str]]:
         ("bob@10.0.0.5:22", [("user", "bob")]),
         ("10.0.0.5", []),
         ("[fe80::1%eth0]:22", []),
+        ("mpirun:gpu7.acme.net", [("host", "gpu7.acme.net"), ("host", "gpu7"), ("domain", "acme.net")]),
         ("netns:4711", []),
         ("netns:/run/netns/acme-ns", [("namespace", "acme-ns")]),
         ("slurm:acme-gpu-01", [("host", "acme-gpu-01")]),

@@ -26,7 +26,7 @@ SECRET = st.from_regex(r"zq[a-z][a-z0-9]{3,8}", fullmatch=True)
 SHAPES = (
     "{host}", "{user}@{host}.{domain}.example", "{user}@{host}:2222", "{user}@10.9.8.7", "slurm:{host}",
     "k8s:{ns}/{pod}:{box}", "k8s:{pod}", "docker:{box}", "podman:{user}@{host}.{domain}.example/{box}",
-    "docker:{host}/{box}", "netns:/run/netns/{ns}", "{folder}/{name}",
+    "docker:{host}/{box}", "mpirun:{host}.{domain}.example", "netns:/run/netns/{ns}", "{folder}/{name}",
 )  # fmt: skip
 IMAGES = (
     "{registry}.{domain}.example:5000/{team}/{image}:{tag}", "{team}/{image}:v0.20", "{image}",
