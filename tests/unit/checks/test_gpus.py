@@ -52,7 +52,7 @@ def test_a_clock_cap_is_taken_away_by_name() -> None:
     fabric = changed(eight_rail_servers(1), "server-001", "gpu", 3, sm_clock_cap_mhz=1200)
     found = only(check_gpus, fabric, "gpu-clock-capped")
     assert texts(found) == ["GPU 3: SM clock capped at 1200 MHz of 1980 MHz"]
-    assert found.fix == ("on server-001:", "sudo nvidia-smi -i 3 -rgc")
+    assert found.fix == ("on server-001:", "sudo nvidia-smi -i 3 -rac", "sudo nvidia-smi -i 3 -rgc")
 
 
 def test_a_power_clamp_is_an_error() -> None:
