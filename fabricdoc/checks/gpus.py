@@ -43,8 +43,8 @@ def capped(node: Node) -> Iterator[Finding]:
                 severity="warning",
                 subject=f"{node.name}/GPU {gpu.index}",
                 evidence=seen(node, f"GPU {gpu.index}: SM clock capped at {cap:.0f} MHz of {most:.0f} MHz"),
-                cause="A clock cap (nvidia-smi -ac or -lgc) stays over jobs until it is taken away. This GPU computes more "
-                "slowly, and every node waits for it.",
+                cause="A clock cap (nvidia-smi -ac or -lgc) stays over jobs until it is taken away. This GPU computes "
+                "more slowly, and every node waits for it.",
                 fix=commands(
                     node, *(["sudo", "nvidia-smi", "-i", str(gpu.index), reset] for reset in ("-rac", "-rgc"))
                 ),

@@ -16,8 +16,9 @@ class Gpu(Frozen):
     """A GPU as NVML sees it. `memory_bytes` is unknown on unified-memory parts (GB10), which is a fact.
 
     Clocks of the SMs in MHz: now, the highest the part can do, and the cap somebody set (`sm_clock_cap_mhz`: an
-    applications clock; a lock of `nvidia-smi -lgc` can't be read back). Power in W, temperature in degrees Celsius, utilisation in percent. `integrated` is a
-    part that shares the host's memory. `gpudirect_rdma` and `dma_buf` are the CUDA attributes 116 and 124.
+    applications clock; a lock of `nvidia-smi -lgc` can't be read back). Power in W, temperature in degrees Celsius,
+    utilisation in percent. `integrated` is a part that shares the host's memory. `gpudirect_rdma` and `dma_buf` are the
+    CUDA attributes 116 and 124.
     `nvlinks` counts the NVLink links that are up (0 for a part without).
     """
 
