@@ -106,6 +106,8 @@ def _one_each(first: list[Placed], second: list[Placed]) -> str:
 
 def unused_links(fabric: Fabric) -> Iterator[Finding]:
     """links-not-used: a list that leaves proven ports out (information), or names none of them (error)."""
+    if not any(variable(node, LIST) for node in fabric.nodes):
+        return
     proven: dict[str, list[Attached]] = defaultdict(list)
     peers: dict[str, set[str]] = defaultdict(set)
     for segment in segments_of(fabric):

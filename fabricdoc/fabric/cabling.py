@@ -35,12 +35,13 @@ class Meetings:
         number = {port: at for at, port in enumerate(self.ports)}
         self.heard: list[set[int]] = [set() for _port in self.ports]
         self.heard_by: list[set[int]] = [set() for _port in self.ports]
-        self._hearings: dict[Pair, Hearing] = {}
+        self._count = len(self.ports)
+        self._hearings: dict[int, Hearing] = {}
         for one in hearings:
             listener, sender = number[one.listener], number[one.sender]
             self.heard[listener].add(sender)
             self.heard_by[sender].add(listener)
-            self._hearings[listener, sender] = one
+            self._hearings[listener * self._count + sender] = one
         self.own: dict[str, set[int]] = {}
         for at, port in enumerate(self.ports):
             self.own.setdefault(port[0], set()).add(at)
@@ -55,7 +56,8 @@ class Meetings:
 
     def there_and_back(self, pair: Pair) -> tuple[Hearing | None, Hearing | None]:
         """What the second port heard of the first, and the first of the second."""
-        return self._hearings.get((pair[1], pair[0])), self._hearings.get(pair)
+        first, second = pair
+        return self._hearings.get(second * self._count + first), self._hearings.get(first * self._count + second)
 
     def kind(self, pair: Pair) -> str:
         """What joins them: a loop inside one node, a one-way link, a segment of several ports, or a cable."""
