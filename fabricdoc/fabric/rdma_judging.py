@@ -69,7 +69,7 @@ def _refused(pair: Pair, failed: Sequence[tuple[End, Failure]]) -> Verdict:
     if failure.errno == EINVAL and is_path and bool(end.ip) == bool(peer.ip):
         cause = f"The kernel refused the connection from {end.shown} to {peer.shown} as invalid."
     if is_path and len(failed) == 1 and failure.errno in NO_ANSWER:
-        cause += f" {peer.node} could connect: its own question was answered."
+        cause += f" {peer.node} knew the MAC of {end.shown} and could connect."
     if is_path and failure.errno in NO_ANSWER:
         cause += _subnets(end, peer)
     finding = Finding(

@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from fabricdoc.fabric import rails_of
+from fabricdoc.fabric import map_cables, rails_of
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link
+from tests.labs.guest import Guest
 from tests.labs.lab import CROSSED, STRAIGHT, RoceLab
 from tests.labs.panel import cable, one_way
 from tests.labs.seed import ALPHA, BETA, HCAS, PORTS
@@ -46,6 +47,11 @@ def by_subnet(lab: RoceLab, fabric: Fabric) -> Fabric:
     return proven_by_rdma([one.spec for one in lab.guests], unproven, lambda _text: None)
 
 
+def mapped(lab: RoceLab, fabric: Fabric) -> Fabric:
+    """The cables job over a scan made before the fault."""
+    return map_cables([one.spec for one in lab.guests], fabric)
+
+
 def between(fabric: Fabric, subject: str) -> Link:
     return next(
         one for one in proven(fabric) if f"{one.a.node}/{one.a.netdev} - {one.b.node}/{one.b.netdev}" == subject
@@ -59,7 +65,7 @@ def objects(lab: RoceLab) -> list[str]:
 
 def test_a_healthy_crossed_pair_is_proven_both_ways_and_nothing_stays(lab: RoceLab, scanned: Fabric) -> None:
     before = objects(lab)
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
     for one in proven(fabric):
         assert (one.rdma, one.proof.method, [more.method for more in one.more_proofs]) == (
@@ -80,7 +86,7 @@ def test_libibverbs_alone_is_enough(lab: RoceLab, scanned: Fabric) -> None:
     """The same on a node without pyverbs, and one with: they understand one another."""
     lab.alpha.run_python_through(NO_PYVERBS)
     before = objects(lab)
-    assert [one.rdma for one in proven(lab.cables(scanned))] == [True, True]
+    assert [one.rdma for one in proven(mapped(lab, scanned))] == [True, True]
     assert objects(lab) == before
 
 
@@ -97,6 +103,8 @@ def test_cables_made_straight_at_run_time_while_a_ping_succeeds(lab: RoceLab, sc
     """The addresses stay, so each subnet is on two cables: ARP finds a MAC of the wrong port, and RDMA fails."""
     assert [one.rdma for one in proven(by_subnet(lab, scanned))] == [True, True]
     lab.panel.wire(*STRAIGHT)
+    for guest in lab.guests:
+        guest.ask("ip neighbour flush all")  # as their age does, sooner or later
     assert "1 received" in lab.alpha.ask(f"ping -c 1 -W 5 {BETA.addresses[1]}")
     fabric = by_subnet(lab, scanned)
     assert isinstance(fabric.links, Unknown)
@@ -105,9 +113,9 @@ def test_cables_made_straight_at_run_time_while_a_ping_succeeds(lab: RoceLab, sc
         assert (finding.id, finding.severity) == ("rdma-path-broken", "error")
         assert any("IBV_WC_RETRY_EXC_ERR (12)" in one.text for one in finding.evidence)
         assert any(one.file == "alpha" and port in one.text for one in finding.evidence)
-    mapped = lab.cables(scanned)
-    assert links(mapped) == [("cable", f"alpha/{F0}", f"beta/{F0}"), ("cable", f"alpha/{F1}", f"beta/{F1}")]
-    assert found(mapped, "addresses-swapped-between-rails", "beta", F0).severity == "error"
+    cabled = mapped(lab, scanned)
+    assert links(cabled) == [("cable", f"alpha/{F0}", f"beta/{F0}"), ("cable", f"alpha/{F1}", f"beta/{F1}")]
+    assert found(cabled, "addresses-swapped-between-rails", "beta", F0).severity == "error"
 
 
 def test_addresses_swapped_on_a_node_while_a_ping_succeeds(lab: RoceLab) -> None:
@@ -141,21 +149,35 @@ def test_a_port_set_down(lab: RoceLab, scanned: Fabric) -> None:
 
 
 def test_a_cable_that_carries_one_way(lab: RoceLab, scanned: Fabric) -> None:
-    """With the MACs known on both sides: the messages of alpha arrive, and neither end gets an acknowledgement."""
-    lab.alpha.ask(f"ping -c 1 -W 5 {BETA.addresses[1]}")
-    lab.beta.ask(f"ping -c 1 -W 5 {ALPHA.addresses[0]}")
+    """With the MACs known at both ends: the messages of alpha arrive, and neither end gets an acknowledgement."""
+    know(lab.alpha, BETA.addresses[1], f"{BETA.mac}:02", F0)
+    know(lab.beta, ALPHA.addresses[0], f"{ALPHA.mac}:01", F1)
     lab.panel.wire(one_way("alpha-f0", "beta-f1"), CROSSED[1])
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert links(fabric)[0] == ("one-way", f"alpha/{F0}", f"beta/{F1}")
     assert [one.rdma for one in proven(fabric)] == [False, True]
-    finding = next(one for one in fabric.findings if one.subject == LINK_0 and one.id.startswith("rdma-"))
-    assert finding.severity == "error"
-    if finding.id == "rdma-one-way":
-        assert f"nothing that beta sends arrives at alpha/{F0}" in finding.cause
-    else:  # the kernel asked for the MAC again, and the answer was lost
-        assert finding.id == "rdma-connect-failed"
-        assert finding.evidence[0].file == "alpha" and "ETIMEDOUT (110)" in finding.evidence[0].text
+    finding = found(fabric, "rdma-one-way", "alpha", F0)
+    assert (finding.severity, finding.subject) == ("error", LINK_0)
+    assert f"RDMA messages of alpha arrive at beta/{F1}" in finding.cause
+    assert f"nothing that beta sends arrives at alpha/{F0}" in finding.cause
     assert found(fabric, "link-one-way", "alpha", F0).subject == LINK_0
+
+
+def know(guest: Guest, address: str, mac: str, port: str) -> None:
+    """A neighbour's MAC that needs no question; set down and up, the port forgets it."""
+    guest.do(f"ip neighbour replace {address} lladdr {mac} dev {port} nud permanent")
+
+
+def test_a_cable_that_carries_one_way_and_no_answer_to_arp(lab: RoceLab, scanned: Fabric) -> None:
+    for guest in lab.guests:
+        guest.ask("ip neighbour flush all")
+    lab.panel.wire(one_way("alpha-f0", "beta-f1"), CROSSED[1])
+    fabric = by_subnet(lab, scanned)
+    assert links(fabric) == [("segment", f"alpha/{F1}", f"beta/{F0}")]
+    finding = found(fabric, "rdma-connect-failed", "alpha", F0)
+    assert (finding.severity, finding.subject) == ("error", LINK_0)
+    assert any("ibv_modify_qp to RTR failed, ETIMEDOUT (110)" in one.text for one in finding.evidence)
+    assert "Nobody answered ARP" in finding.cause
 
 
 def test_a_gid_that_one_end_lacks(lab: RoceLab) -> None:
@@ -172,7 +194,7 @@ def test_a_gid_that_one_end_lacks(lab: RoceLab) -> None:
 
 def test_an_address_that_went_after_the_scan(lab: RoceLab, scanned: Fabric) -> None:
     lab.alpha.do(f"ip address del {ALPHA.addresses[0]}/24 dev {F0}")
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert isinstance(between(fabric, LINK_0).rdma, Unknown)
     finding = found(fabric, "rdma-setup-failed", "alpha", HCAS[0])
     assert "GID" in finding.evidence[0].text or "ENODATA (61)" in finding.evidence[0].text
@@ -181,7 +203,7 @@ def test_an_address_that_went_after_the_scan(lab: RoceLab, scanned: Fabric) -> N
 def test_whole_packets_lost_on_the_way(lab: RoceLab, scanned: Fabric) -> None:
     """Small frames pass the panel, large ones don't; pings and beacons see nothing of it."""
     lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert [one.rdma for one in proven(fabric)] == [False, True]
     finding = found(fabric, "rdma-mtu-black-hole", "alpha", F0)
     assert (finding.subject, finding.severity) == (LINK_0, "error")
@@ -191,7 +213,7 @@ def test_whole_packets_lost_on_the_way(lab: RoceLab, scanned: Fabric) -> None:
 
 def test_memory_that_may_not_be_locked_says_nothing_of_the_cable(lab: RoceLab, scanned: Fabric) -> None:
     lab.beta.run_python_through('ulimit -l 8\nexec setpriv --bounding-set=-ipc_lock python3 "$@"')
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert {type(one.rdma) for one in proven(fabric)} == {Unknown}
     finding = found(fabric, "rdma-setup-failed", "beta", HCAS[1])
     assert "ENOMEM (12)" in finding.evidence[0].text
@@ -203,7 +225,7 @@ def test_a_node_without_verbs_is_named_with_what_to_install(lab: RoceLab, scanne
     lab.beta.run_python_through(
         f'exec unshare --mount sh -c \'mount --bind /dev/null {hidden} && exec python3 "$@"\' sh "$@"'
     )
-    fabric = lab.cables(scanned)
+    fabric = mapped(lab, scanned)
     assert {one.proof.method for one in proven(fabric)} == {"beacon"}
     finding = found(fabric, "rdma-not-tried", "beta")
     assert (finding.subject, finding.severity) == ("beta", "info")
