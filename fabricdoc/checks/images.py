@@ -72,8 +72,14 @@ def baked(fabric: Fabric) -> Iterator[Finding]:
     for check in OF_VARIABLES:
         for found in check(serving):
             node = found.evidence[0].file
-            if node in images and any(label(images[node].name) in piece.text for piece in found.evidence):
+            if node in images and _is_named(images[node].name, found):
                 yield of_image(found, node, images[node].name)
+
+
+def _is_named(image: str, found: Finding) -> bool:
+    """Whether its evidence names this image, and not one whose name only begins like it."""
+    whole = re.compile(rf"{re.escape(label(image))}(?![\w./@-]|:\w)")
+    return any(whole.search(piece.text) for piece in found.evidence)
 
 
 def _sets_any(node: Node) -> bool:

@@ -19,6 +19,7 @@ from fabricdoc.model.findings import Evidence, Finding
 Direction = tuple[PortKey, PortKey]
 Tables = Mapping[tuple[str, str, str], Neighbour]
 SHOWN = 8
+MET_BY_RDMA = "rdma-mtu-black-hole"
 
 
 def pinged(fabric: Fabric, asked: Sequence[Asked]) -> Fabric:
@@ -27,14 +28,28 @@ def pinged(fabric: Fabric, asked: Sequence[Asked]) -> Fabric:
     for one in asked:
         by_way[one.a.key, one.b.key].append(one)
     if isinstance(fabric.links, Unknown):
-        lost = _black_holes(by_way, {}, proven=False)
-        return fabric.model_copy(update={"findings": (*fabric.findings, *lost)})
+        lost = tuple(_black_holes(by_way, {}, proven=False))
+        return fabric.model_copy(update={"findings": _joined(fabric.findings, lost)})
     at = utc_now()
     tables = _tables(fabric.nodes)
     links = tuple(_with_proof(link, by_way, tables, at) for link in fabric.links)
     kinds = {_ordered(ends_of(link)): link.kind for link in links}
-    findings = (*_black_holes(by_way, kinds, proven=True), *_weak(by_way, links, fabric.nodes, tables))
-    return fabric.model_copy(update={"links": links, "findings": (*fabric.findings, *findings)})
+    holes = tuple(_black_holes(by_way, kinds, proven=True))
+    findings = (*_joined(fabric.findings, holes), *_weak(by_way, links, fabric.nodes, tables))
+    return fabric.model_copy(update={"links": links, "findings": findings})
+
+
+def _joined(before: Sequence[Finding], holes: Sequence[Finding]) -> tuple[Finding, ...]:
+    """One fault, one finding: where RDMA met the hole already, the datagrams are further evidence of that."""
+    by_subject = {hole.subject: hole for hole in holes}
+    met = {one.subject for one in before if one.id == MET_BY_RDMA}
+    told = (
+        one.model_copy(update={"evidence": (*one.evidence, *by_subject[one.subject].evidence)})
+        if one.id == MET_BY_RDMA and one.subject in by_subject
+        else one
+        for one in before
+    )
+    return (*told, *(hole for hole in holes if hole.subject not in met))
 
 
 def _ordered(pair: Direction) -> Direction:

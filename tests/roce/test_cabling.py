@@ -11,7 +11,7 @@ import pytest
 from tests.labs.lab import CROSSED, STRAIGHT, RoceLab
 from tests.labs.panel import Panel, cable, one_way, switch
 from tests.labs.seed import ALPHA, BETA, HCAS, PORTS
-from tests.roce.seeing import found, hcas, ids, links, netdev, node, proven, told
+from tests.roce.seeing import found, hcas, ids, links, netdev, node, proven
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
@@ -71,15 +71,6 @@ def test_a_cable_between_two_ports_of_one_node(lab: RoceLab) -> None:
     assert links(fabric) == [("loop", f"alpha/{F0}", f"alpha/{F1}")]
     for port in PORTS:
         found(fabric, "port-without-peer", "beta", port)
-
-
-def test_large_frames_lost_on_the_way_are_seen_by_traffic_alone(lab: RoceLab) -> None:
-    lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
-    sizes = {size: lab.alpha.ask(ping(size)) for size in (56, 8000)}
-    assert ("1 received" in sizes[56], "0 received" in sizes[8000]) == (True, True), sizes
-    fabric = lab.cables()
-    assert links(fabric)[1:] == [RAIL_1]
-    assert {id for _severity, id, _subject in told(fabric)} == {"mtu-black-hole", "rdma-mtu-black-hole"}
 
 
 def ping(size: int) -> str:

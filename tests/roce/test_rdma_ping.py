@@ -201,13 +201,16 @@ def test_an_address_that_went_after_the_scan(lab: RoceLab, scanned: Fabric) -> N
 
 
 def test_whole_packets_lost_on_the_way(lab: RoceLab, scanned: Fabric) -> None:
-    """Small frames pass the panel, large ones don't; pings and beacons see nothing of it."""
+    """Small frames pass the panel, large ones don't; beacons see nothing of it, datagrams the same, told as one."""
     lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
     fabric = mapped(lab, scanned)
     assert [one.rdma for one in proven(fabric)] == [False, True]
     finding = found(fabric, "rdma-mtu-black-hole", "alpha", F0)
     assert (finding.subject, finding.severity) == (LINK_0, "error")
     assert "packets of 4096 bytes are lost from alpha to beta and from beta to alpha" in finding.cause
+    asked = f"{F0} {ALPHA.addresses[0]} to beta/{F1} {BETA.addresses[1]}: 56 bytes arrived, 8972 bytes"
+    assert [one.file for one in finding.evidence if one.text.startswith(asked)] == ["alpha"]
+    assert "mtu-black-hole" not in ids(fabric)
     assert [rail.ports[0].netdev for rail in rails_of(fabric)] == [F1]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.labs.lab import CROSSED, RoceLab
-from tests.labs.panel import cable
-from tests.labs.seed import ALPHA, BETA, PORTS
+from tests.labs.lab import RoceLab
+from tests.labs.seed import BETA, PORTS
 from tests.roce.seeing import found, ids, links, proven
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
@@ -30,15 +29,6 @@ def test_a_healthy_pair_pings_and_dials_both_ways(lab: RoceLab) -> None:
         assert (proof.frames_a_to_b, proof.frames_b_to_a) == (2, 2)
         assert "8972 bytes arrived" in proof.detail
     assert not ids(fabric) & {"mtu-black-hole", "bootstrap-port-blocked", "rendezvous-port-taken", "reach-not-tried"}
-
-
-def test_frames_too_large_for_the_panel_are_a_black_hole(lab: RoceLab) -> None:
-    lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
-    fabric = lab.cables()
-    hole = found(fabric, "mtu-black-hole", "alpha", F0)
-    assert (hole.severity, hole.subject) == ("error", f"alpha/{F0} - beta/{F1}")
-    assert f"{F0} {ALPHA.addresses[0]} to beta/{F1} {BETA.addresses[1]}: 56 bytes arrived" in hole.evidence[0].text
-    assert [one.subject for one in fabric.findings if one.id == "mtu-black-hole"] == [hole.subject]
 
 
 def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(lab: RoceLab) -> None:

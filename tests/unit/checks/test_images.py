@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fabricdoc.checks import check_fabric
-from fabricdoc.checks.images import WINS, check_images
+from fabricdoc.checks.images import WINS, _is_named, check_images
 from fabricdoc.checks.judging import checks_for
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import ConfFile, Fabric, Library
-from fabricdoc.model.findings import Finding
+from fabricdoc.model.findings import Evidence, Finding
 from tests.fabrics.altering import changed
 from tests.fabrics.images import IMAGE, nccl, with_images
 from tests.fabrics.servers import eight_rail_servers
@@ -251,3 +251,19 @@ def test_bootstrap_over_an_interface_of_the_image_is_judged_among_several_nodes(
     assert ("loopback-selected", "error") in {one[:2] for one in ids(check_images, fabric)}
     alone = fabric.model_copy(update={"nodes": fabric.nodes[:1]})
     assert "loopback-selected" not in {one[0] for one in ids(check_images, alone)}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("file image vllm:v0.2: NCCL_IB_HCA=x", True),
+        ("file image vllm:v0.2:/etc/nccl.conf", True),
+        ("image vllm:v0.2", True),
+        ("file image vllm:v0.20: NCCL_IB_HCA=x", False),
+        ("file image vllm:v0.2.1: NCCL_IB_HCA=x", False),
+        ("file image vllm:v0.2-cu13", False),
+    ],
+)
+def test_an_image_is_told_from_one_whose_name_begins_like_it(text: str, named: bool) -> None:
+    finding = Finding(id="none", severity="info", subject="a", cause="b", evidence=(Evidence(file="a", text=text),))
+    assert _is_named("vllm:v0.2", finding) is named

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.dumps.lines import MAX_LINE, clean, lines_of, some_of
+from fabricdoc.dumps.lines import MAX_JSON_LINE, MAX_LINE, clean, lines_of, some_of
 
 pytestmark = pytest.mark.unit
 
@@ -33,6 +33,14 @@ def test_numbers_and_ends() -> None:
         (1, "a"), (2, ""), (3, "b"), (4, "c"), (5, "d"),
     ]  # fmt: skip
     assert lines_of("") == []
+
+
+def test_a_line_of_json_may_be_as_long_as_that_of_many_interfaces() -> None:
+    for opening in "[{":
+        whole = opening + "x" * (2 * MAX_LINE)
+        assert clean(whole) == whole
+        assert len(clean(opening + "x" * (2 * MAX_JSON_LINE))) == MAX_JSON_LINE
+        assert "\x08" not in clean(whole + "\x08")
 
 
 def test_a_long_line_is_cut() -> None:

@@ -10,6 +10,7 @@ from fabricdoc.fabric.tried import Asked
 from fabricdoc.fabric.ways import Place
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Neighbour
+from fabricdoc.model.findings import Finding
 from tests.fabrics import crossed_pair, link
 
 pytestmark = pytest.mark.unit
@@ -87,6 +88,18 @@ def test_large_frames_lost_on_a_proven_link_name_both_ends() -> None:
     assert "p0 on alpha, p1 on beta" in hole.fix[1]
     assert links(fabric)[0].more_proofs[0].detail.startswith("to beta 10.77.0.2: 56 bytes arrived, 8972 did not")
     assert [one.id for one in judged(fabric).findings if one.id == "mtu-black-hole"]
+
+
+def test_a_hole_that_rdma_met_already_gets_the_datagrams_as_evidence() -> None:
+    met = Finding(id="rdma-mtu-black-hole", severity="error", subject="alpha/p0 - beta/p1", cause="Packets are lost.")
+    other = met.model_copy(update={"subject": "alpha/p1 - beta/p0"})
+    fabric = crossed_pair().model_copy(update={"findings": (met, other)})
+    found = pinged(fabric, asks(A0, B1, large=False)).findings
+    assert [(one.id, one.subject, len(one.evidence)) for one in found] == [
+        ("rdma-mtu-black-hole", "alpha/p0 - beta/p1", 3),
+        ("rdma-mtu-black-hole", "alpha/p1 - beta/p0", 0),
+    ]
+    assert found[0].cause == "Packets are lost."
 
 
 def test_one_direction_is_enough_and_told_as_one() -> None:
