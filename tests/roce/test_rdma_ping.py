@@ -32,7 +32,7 @@ COUNTED = """case "$*" in
 *" rdma_ping "*) python3 "$@"; times > /lab/times; exit 0 ;;
 esac
 exec python3 "$@\""""
-MOST_CPU_S = 30.0  # under software emulation, most of it loading pyverbs
+MOST_CPU_S = 15.0  # under software emulation, most of it loading pyverbs
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,7 @@ def test_a_healthy_crossed_pair_is_proven_both_ways_and_nothing_stays(lab: RoceL
     fabric = mapped(lab, scanned)
     assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
     for one in proven(fabric):
-        assert (one.rdma, one.proof.method, [more.method for more in one.more_proofs]) == (
-            True,
-            "rdma-ping",
-            ["beacon"],
-        )
+        assert (one.rdma, one.proof.method, one.more_proofs[0].method) == (True, "rdma-ping", "beacon")
         assert one.proof.frames_a_to_b == one.proof.frames_b_to_a == 12
         assert re.search(
             r"8 to 8192 bytes both ways, path MTU 4096, round trip \d+ us, GID 1 ::ffff:", one.proof.detail
