@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,10 +34,13 @@ def test_a_pulled_cable_is_down_at_that_end_only(lab: RoceLab) -> None:
 
 def test_cables_straight_instead_of_crossed(lab: RoceLab) -> None:
     lab.panel.wire(*STRAIGHT)
+    for guest in lab.guests:
+        guest.ask("ip neighbour flush all")
+    # the addresses stayed: each cable joins two subnets, while a ping still succeeds (until the map's own messages
+    # teach the ports whom they really meet)
+    assert "1 received" in lab.alpha.ask(ping(56))
     fabric = lab.cables()
     assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F0}"), ("cable", f"alpha/{F1}", f"beta/{F1}")]
-    # the addresses stayed: each cable joins two subnets, while a ping still succeeds
-    assert "1 received" in lab.alpha.ask(ping(56))
     assert found(fabric, "addresses-swapped-between-rails", "beta", F0).severity == "error"
     assert [(one.a.ip, one.b.ip) for one in proven(fabric)] == [*zip(ALPHA.addresses, BETA.addresses, strict=True)]
 
@@ -56,7 +60,7 @@ def test_a_cable_that_carries_one_way(lab: RoceLab) -> None:
     assert links(fabric) == [("one-way", f"alpha/{F0}", f"beta/{F1}"), RAIL_1]
     finding = found(fabric, "link-one-way", "alpha", F0)
     assert finding.subject == f"alpha/{F0} - beta/{F1}"
-    assert finding.evidence[0].text == "frames to beta: 6, back: 0"
+    assert re.fullmatch(r"frames to beta: [1-9]\d*, back: 0", finding.evidence[0].text)
 
 
 def test_everything_on_one_switch_without_vlans(lab: RoceLab) -> None:
