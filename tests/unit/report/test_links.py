@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fabricdoc.fabric import traced
+from fabricdoc.fabric import selected, traced
+from fabricdoc.fabric.cabling import links_from
+from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.report import Screen, graph_text
 from fabricdoc.report.links import render_links
+from fabricdoc.report.wires import ports_of
 from tests.fabrics import crossed_pair, link, netdev, node
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import RING, spark_ring, spark_switch
+from tests.unit.report.graph_grammar import read_dot, read_mermaid
 
 pytestmark = pytest.mark.unit
 
@@ -79,3 +87,24 @@ def test_no_links_and_unknown_links_say_why(shown: Any) -> None:
 @pytest.mark.parametrize("nodes", [3, 8, 9])
 def test_every_shape_fits(shown: Any, nodes: int, width: int) -> None:
     assert max(map(len, text(eight_rail_servers(nodes), shown, width).splitlines())) <= width
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 4)), max_size=30),
+    st.sampled_from([2, 3, 12]),
+)
+def test_whatever_ports_hear_can_be_drawn_listed_and_written_as_a_graph(
+    heard: list[tuple[int, int, int]], count: int
+) -> None:
+    """Loops, one-way links, ports of nobody, everything joined with everything."""
+    fabric = eight_rail_servers(count)
+    ports = [*ports_of(fabric), ("ghost", "p0")]
+    hearings = [Hearing(ports[a % len(ports)], ports[b % len(ports)], times) for a, b, times in heard if a != b]
+    links = links_from(Heard(hearings=[one for one in hearings if one.listener != one.sender]), fabric.nodes)
+    whole = selected(traced(fabric.model_copy(update={"links": links})))
+    out = io.StringIO()
+    screen = Screen(out, io.StringIO(), {"COLUMNS": "80"})
+    screen.show(whole, "links")
+    assert read_dot(graph_text(whole, "dot")).edges == read_mermaid(graph_text(whole, "mermaid")).edges
+    assert ("links none" in out.getvalue()) == (not links)
