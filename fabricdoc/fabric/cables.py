@@ -7,6 +7,7 @@ proofs and findings. What the steps found stays; what the checks find is made an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from fabricdoc.checks import judged
 from fabricdoc.errors import NodeError
@@ -27,15 +28,30 @@ from fabricdoc.transport import NodeSpec
 
 Progress = Callable[[str], None]
 Step = Callable[[Sequence[NodeSpec], Fabric, Progress], Fabric]
-BEFORE: tuple[Step, ...] = (with_lldp, proven_by_rdma)
-"""Evidence that strengthens links, or makes them where beacons could not: asked of any two nodes, before STEPS."""
-STEPS: tuple[Step, ...] = (with_traits, with_selectors)
-"""What follows links: each is asked only when there are some. The two last follow from all that is proven."""
-AFTER: tuple[Step, ...] = (with_reach,)
-"""Evidence that proves no link, and needs none: asked of any two nodes, after STEPS."""
 
 
-def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress = lambda _: None) -> Fabric:
+class Evidence(NamedTuple):
+    """What is asked of any two nodes after the beacons, in this order.
+
+    `proofs` strengthen links, or make them where beacons could not. `following` follows from links, and is asked only
+    where there are some. `weak` proves no link, and needs none.
+    """
+
+    proofs: tuple[Step, ...]
+    following: tuple[Step, ...]
+    weak: tuple[Step, ...]
+
+
+BEACONS_ALONE = Evidence((), (with_traits, with_selectors), ())
+EVERY_KIND = Evidence((with_lldp, proven_by_rdma), BEACONS_ALONE.following, (with_reach,))
+
+
+def map_cables(
+    specs: Sequence[NodeSpec],
+    fabric: Fabric,
+    progress: Progress = lambda _: None,
+    evidence: Evidence = EVERY_KIND,
+) -> Fabric:
     """`fabric` with `links` proven, or the reason they could not be, and with its findings.
 
     Sends a few layer-2 frames from RDMA-backed or listed ports only. Nodes that failed the scan are left out.
@@ -43,12 +59,11 @@ def map_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress = l
     names = {node.name for node in fabric.nodes}
     present = [spec for spec in specs if spec.name in names]
     fabric = _by_beacons(specs, present, fabric, progress)
-    for step in BEFORE if len(present) > 1 else ():
+    for step in evidence.proofs if len(present) > 1 else ():
         fabric = step(present, fabric, progress)
-    if fabric.links and not isinstance(fabric.links, Unknown):
-        for step in STEPS:
-            fabric = step(present, fabric, progress)
-    for step in AFTER if len(present) > 1 else ():
+    for step in evidence.following if fabric.links and not isinstance(fabric.links, Unknown) else ():
+        fabric = step(present, fabric, progress)
+    for step in evidence.weak if len(present) > 1 else ():
         fabric = step(present, fabric, progress)
     return judged(fabric)
 

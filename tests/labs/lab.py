@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from fabricdoc.fabric import map_cables, scan
+from fabricdoc.fabric.cables import BEACONS_ALONE, Evidence
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.transport import NodeSpec
 from tests.labs.guest import Guest
@@ -65,12 +66,14 @@ class RoceLab:
         self._healthy = self._healthy or self.scan()
         return self._healthy
 
-    def cables(self, fabric: Fabric | None = None) -> Fabric:
-        """What `fabricdoc cables` proves; `fabric` is a scan made already.
+    def cables(self, fabric: Fabric | None = None, evidence: Evidence = BEACONS_ALONE) -> Fabric:
+        """What `fabricdoc cables` proves by beacons, or by more `evidence`; `fabric` is a scan made already.
 
-        No guest knows how the panel is wired, so that other cables take no new scan.
+        Each kind of evidence starts a python in both guests, which takes seconds under emulation. No guest knows how
+        the panel is wired, so that other cables take no new scan.
         """
-        return map_cables(self._specs(), fabric or (self.scan() if self._touched else self.healthy()))
+        seen = fabric or (self.scan() if self._touched else self.healthy())
+        return map_cables(self._specs(), seen, evidence=evidence)
 
     @property
     def _touched(self) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from fabricdoc.fabric import hear_lldp, map_cables
+from fabricdoc.fabric import hear_lldp
+from fabricdoc.fabric.cables import BEACONS_ALONE
+from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, LldpNeighbour
 from tests.labs.guest import Guest
@@ -17,6 +19,7 @@ from tests.roce.seeing import ids, links, node, proven
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
 F0, F1 = PORTS
+BY_LLDP = BEACONS_ALONE._replace(proofs=(with_lldp,))
 CROSSED = [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
 START = f"""
 mkdir -p /run/lldpd /var/lib/lldpd
@@ -66,7 +69,7 @@ def test_a_scan_reads_what_lldpd_knows(announcing: RoceLab) -> None:
     assert {one.system for one in alpha.values()} == {"beta"}
     assert (alpha[F0].port, alpha[F1].port) == ("52:54:00:00:02:02", "52:54:00:00:02:01")
     assert not any(one.bridge for one in alpha.values())
-    fabric = announcing.cables(fabric)
+    fabric = announcing.cables(fabric, BY_LLDP)
     assert links(fabric) == CROSSED
     for one in proven(fabric):
         proof = next(proof for proof in one.more_proofs if proof.method == "lldp")
@@ -82,7 +85,7 @@ def test_without_a_daemon_the_probe_hears_the_same(announcing: RoceLab) -> None:
     assert isinstance(node(fabric, "alpha").lldp, Unknown)
     fabric = hear_lldp(specs, fabric, lambda _line: None, 12.0)
     assert {port: one.port_description for port, one in told(fabric, "alpha").items()} == {F0: F1, F1: F0}
-    fabric = map_cables(specs, fabric)
+    fabric = announcing.cables(fabric, BY_LLDP)
     assert links(fabric) == CROSSED
 
 
@@ -90,7 +93,7 @@ def test_lldp_alone_proves_what_may_send_no_beacon(announcing: RoceLab) -> None:
     fabric = announcing.scan()
     for guest in announcing.guests:
         guest.run_python_through('exec setpriv --bounding-set=-net_raw python3 "$@"')
-    fabric = announcing.cables(fabric)
+    fabric = announcing.cables(fabric, BY_LLDP)
     assert links(fabric) == CROSSED
     assert {one.proof.method for one in proven(fabric)} <= {"lldp", "multicast", "rdma-ping"}
     assert all("lldp" in {one.proof.method, *(more.method for more in one.more_proofs)} for one in proven(fabric))

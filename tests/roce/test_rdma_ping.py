@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from fabricdoc.fabric import map_cables, rails_of
+from fabricdoc.fabric import rails_of
+from fabricdoc.fabric.cables import BEACONS_ALONE, EVERY_KIND
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link
@@ -32,6 +33,7 @@ COUNTED = """case "$*" in
 *" rdma_ping "*) python3 "$@"; times > /lab/times; exit 0 ;;
 esac
 exec python3 "$@\""""
+BY_RDMA = BEACONS_ALONE._replace(proofs=(proven_by_rdma,))
 MOST_CPU_S = 15.0  # under software emulation, most of it loading pyverbs
 
 
@@ -48,8 +50,8 @@ def by_subnet(lab: RoceLab, fabric: Fabric) -> Fabric:
 
 
 def mapped(lab: RoceLab, fabric: Fabric) -> Fabric:
-    """The cables job over a scan made before the fault."""
-    return map_cables([one.spec for one in lab.guests], fabric)
+    """The cables job over a scan made before the fault, by beacons and RDMA."""
+    return lab.cables(fabric, BY_RDMA)
 
 
 def between(fabric: Fabric, subject: str) -> Link:
@@ -65,7 +67,7 @@ def objects(lab: RoceLab) -> list[str]:
 
 def test_a_healthy_crossed_pair_is_proven_both_ways_and_nothing_stays(lab: RoceLab, scanned: Fabric) -> None:
     before = objects(lab)
-    fabric = mapped(lab, scanned)
+    fabric = lab.cables(scanned, EVERY_KIND)
     assert links(fabric) == [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
     for one in proven(fabric):
         assert (one.rdma, one.proof.method, one.more_proofs[0].method) == (True, "rdma-ping", "beacon")
@@ -178,7 +180,7 @@ def test_a_cable_that_carries_one_way_and_no_answer_to_arp(lab: RoceLab, scanned
 
 def test_a_gid_that_one_end_lacks(lab: RoceLab) -> None:
     lab.alpha.do(f"ip address del {ALPHA.addresses[1]}/24 dev {F1}")
-    fabric = lab.cables()
+    fabric = lab.cables(evidence=BY_RDMA)
     assert between(fabric, LINK_0).rdma is True
     assert between(fabric, LINK_1).rdma is False
     finding = found(fabric, "rdma-connect-failed", "alpha", F1)
@@ -199,7 +201,7 @@ def test_an_address_that_went_after_the_scan(lab: RoceLab, scanned: Fabric) -> N
 def test_whole_packets_lost_on_the_way(lab: RoceLab, scanned: Fabric) -> None:
     """Small frames pass the panel, large ones don't; beacons see nothing of it, datagrams the same, told as one."""
     lab.panel.wire(cable("alpha-f0", "beta-f1", largest=1600), CROSSED[1])
-    fabric = mapped(lab, scanned)
+    fabric = lab.cables(scanned, EVERY_KIND)
     assert [one.rdma for one in proven(fabric)] == [False, True]
     finding = found(fabric, "rdma-mtu-black-hole", "alpha", F0)
     assert (finding.subject, finding.severity) == (LINK_0, "error")

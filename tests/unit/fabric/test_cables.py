@@ -18,25 +18,19 @@ from tests.fabrics import crossed_pair, link, netdev, node
 pytestmark = pytest.mark.unit
 
 
-@pytest.fixture(autouse=True)
-def nothing_real(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows the beacons by datagrams and TCP starts no probe here; it has tests of its own."""
-    monkeypatch.setattr(cables, "AFTER", ())
-
-
 A0, B1 = ("alpha", "p0"), ("beta", "p1")
 
 
 def test_one_node_has_no_cables_and_says_what_to_do() -> None:
     fabric = crossed_pair().model_copy(update={"nodes": (node("alpha", netdevs=[netdev("p0")]),)})
-    links = cables.map_cables([NodeSpec("alpha", "local")], fabric).links
+    links = cables.map_cables([NodeSpec("alpha", "local")], fabric, evidence=cables.BEACONS_ALONE).links
     assert isinstance(links, Unknown)
     assert "--nodes" in links.unknown
 
 
 def test_without_listed_or_rdma_ports_nothing_is_sent() -> None:
     specs = [NodeSpec("alpha", "local"), NodeSpec("beta", "local")]
-    links = cables.map_cables(specs, crossed_pair()).links
+    links = cables.map_cables(specs, crossed_pair(), evidence=cables.BEACONS_ALONE).links
     assert isinstance(links, Unknown)
     assert "--ports" in links.unknown
 
@@ -73,7 +67,9 @@ def test_a_port_that_is_down_is_said_to_be_down_with_the_command() -> None:
 
 def test_one_of_two_nodes_that_failed_is_not_called_unnamed() -> None:
     fabric = crossed_pair().model_copy(update={"nodes": crossed_pair().nodes[:1]})
-    links = cables.map_cables([NodeSpec("alpha", "local"), NodeSpec("beta", "local")], fabric).links
+    links = cables.map_cables(
+        [NodeSpec("alpha", "local"), NodeSpec("beta", "local")], fabric, evidence=cables.BEACONS_ALONE
+    ).links
     assert isinstance(links, Unknown)
     assert links.unknown == "cables join at least two nodes: 1 of 2 could be read"
 
@@ -100,18 +96,18 @@ def test_each_step_of_evidence_sees_what_the_one_before_found(monkeypatch: pytes
         stray = Finding(id="stray-beacons", severity="info", subject="fabric", cause="Another tool.")
         return fabric.model_copy(update={"findings": (*fabric.findings, stray)})
 
-    monkeypatch.setattr(cables, "STEPS", (step, step))
     monkeypatch.setattr(cables, "candidate_ports", lambda *_words: ("p0",))
     met = Heard(hearings=[Hearing(B1, A0, 3), Hearing(A0, B1, 3)], macs={A0: "m", B1: "m"})
     monkeypatch.setattr(cables, "exchange", lambda *_words: met)
     specs = [NodeSpec(name, "local") for name in ("alpha", "beta", "gone")]
-    fabric = cables.map_cables(specs, crossed_pair())
-    assert asked == [["alpha", "beta"]] * 2
-    assert [one.id for one in fabric.findings if one.id == "stray-beacons"] == ["stray-beacons"] * 2
+    fabric = cables.map_cables(specs, crossed_pair(), evidence=cables.Evidence((step,), (step,), (step,)))
+    assert asked == [["alpha", "beta"]] * 3
+    assert [one.id for one in fabric.findings if one.id == "stray-beacons"] == ["stray-beacons"] * 3
 
 
-def test_without_links_no_step_is_asked_and_the_fabric_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cables, "STEPS", (lambda *_words: pytest.fail("asked"),))
-    fabric = cables.map_cables([NodeSpec("alpha", "local"), NodeSpec("beta", "local")], crossed_pair())
+def test_without_links_what_follows_from_them_is_not_asked_and_the_fabric_is_judged() -> None:
+    specs = [NodeSpec("alpha", "local"), NodeSpec("beta", "local")]
+    following = cables.BEACONS_ALONE._replace(following=(lambda *_words: pytest.fail("asked"),))
+    fabric = cables.map_cables(specs, crossed_pair(), evidence=following)
     assert isinstance(fabric.links, Unknown)
     assert fabric.findings == check_fabric(fabric)

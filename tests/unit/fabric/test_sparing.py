@@ -68,21 +68,22 @@ def test_without_a_switch_everybody_speaks(told: tuple[LldpNeighbour, ...]) -> N
     assert set(ports.values()) == {("p0", "p1")}
 
 
+UNREACHED = cables.EVERY_KIND._replace(weak=())
+
+
 def test_the_cables_job_asks_lldp_first(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, tuple[str, ...]]] = []
     monkeypatch.setattr(
         cables, "exchange", lambda _specs, ports: asked.append(ports) or Heard(refused={("x", "y"): "z"})
     )
-    monkeypatch.setattr(cables, "AFTER", ())
     fabric = fabric_of(17, LEAF)
-    cables.map_cables(specs_of(fabric), fabric)
+    cables.map_cables(specs_of(fabric), fabric, evidence=UNREACHED)
     assert set(asked[0].values()) == {("p1",)}
 
 
 def test_nothing_left_to_send_from_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cables, "exchange", lambda *_words: pytest.fail("sent"))
-    monkeypatch.setattr(cables, "AFTER", ())
     fabric = fabric_of(17, LEAF, LEAF.model_copy(update={"netdev": "p1"}))
-    links = cables.map_cables(specs_of(fabric), fabric).links
+    links = cables.map_cables(specs_of(fabric), fabric, evidence=UNREACHED).links
     assert isinstance(links, Unknown)
     assert links.unknown == "no beacon was sent: LLDP shows every port behind a switch"

@@ -40,7 +40,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return Fabric()
 
     monkeypatch.setattr(lab, "scan", scan)
-    monkeypatch.setattr(lab, "map_cables", lambda _nodes, fabric: fabric)
+    monkeypatch.setattr(lab, "map_cables", lambda _nodes, fabric, evidence: fabric)
     return made
 
 
