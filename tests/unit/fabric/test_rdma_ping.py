@@ -16,7 +16,7 @@ from fabricdoc.transport import NodeSpec
 from tests.fabrics import hca, link, netdev, node
 from tests.rdma_wire import Probes, Wires, cant_open
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 A0, B1 = "alpha/hca-p0", "beta/hca-p1"
 LINK_0, LINK_1 = "alpha/p0 - beta/p1", "alpha/p1 - beta/p0"

@@ -12,7 +12,7 @@ from fabricdoc.fabric.rdma_pairs import End, Pair
 from fabricdoc.fabric.rdma_talk import NOT_BEGUN, Talk
 from tests.rdma_wire import Probes, Wires
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 LIMITS = {"greet_s": 1.0, "answer_s": 1.0, "answer_each_s": 0.1, "wait_s": 2.0, "all_s": 60.0}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricdoc.probes import echo
 from fabricdoc.probes.echo import ANSWER, QUESTION, Asks, Ear, pack, unpack
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 KEY = bytes(range(32))
 

@@ -19,7 +19,7 @@ from fabricdoc.probes import ranks
 from fabricdoc.probes.forking import fork_rank
 from fabricdoc.probes.ranks import RankProcess, process_state, signal_name, stack_top
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 LIMIT_S = 20.0
 Start = Callable[[Callable[[int, int], int]], RankProcess]

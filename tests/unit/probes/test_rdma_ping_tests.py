@@ -11,7 +11,7 @@ from fabricdoc.probes import rdma_ping_tests as pings
 from fabricdoc.probes.rdma_ping_end import Peer, Place
 from tests.rdma_wire import RETRY_EXCEEDED, Wires
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 GIDS = ("::ffff:10.0.0.1", "::ffff:10.0.0.2")
 A, B = "alpha/hca0", "beta/hca0"

@@ -15,7 +15,7 @@ import pytest
 from fabricdoc.probes import reach
 from fabricdoc.probes.wire import Wire
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 OPEN = {
     "do": "open",

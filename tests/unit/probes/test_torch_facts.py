@@ -15,7 +15,7 @@ import pytest
 
 from fabricdoc.probes import torch_facts
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 ROOT = Path(__file__).parents[3]
 

@@ -15,7 +15,7 @@ from fabricdoc.transport.loader import box_argv
 from tests.unit.transport.clients import Clients
 from tests.unit.transport.test_placed import wait_gone
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 COMMON = ["run", "--rm", "-i", "--pull=never", "--network=host", "--ipc=host", "--name=fabricdoc-ab12"]
 COMMON += ["--label=fabricdoc=ab12", "--ulimit=memlock=-1:-1", "--cap-add=IPC_LOCK"]

@@ -17,7 +17,7 @@ from fabricdoc.transport.loader import raised_argv
 from fabricdoc.transport.targets import raised_as
 from tests.unit.transport.clients import Clients
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 CONTAINER = ["run", "--rm", "-i", "--pull=never", "--network=host", "--cap-drop=ALL", "--cap-add=NET_RAW", "--user=0:0"]
 CONTAINER += ["--security-opt=no-new-privileges", "--label=fabricdoc=ab12", "--entrypoint=python3", "--"]

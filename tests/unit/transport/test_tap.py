@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from fabricdoc.transport.loader import tap_argv
 from fabricdoc.transport.mpirun import last_words
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 NONCE = "0123456789abcdef"
 MARK = f"\x1e{NONCE} ".encode()

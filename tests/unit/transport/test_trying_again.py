@@ -10,7 +10,7 @@ import pytest
 from fabricdoc.transport import NodeSpec, ask, channel, open_channels
 from tests.unit.transport.clients import Clients
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 NODE = NodeSpec("n", "far", python=sys.executable)
 HUNG_UP = "kex_exchange_identification: Connection closed by remote host\nConnection closed by UNKNOWN port 65535\n"
