@@ -85,6 +85,7 @@ def test_a_foreign_port_shows_in_the_neighbour_table(lab: RoceLab) -> None:
     foreign = bytes.fromhex("02fe00000009")
     asked = bytes.fromhex("0001080006040001") + foreign + bytes([192, 168, 11, 77]) + bytes(6)
     frame = b"\xff" * 6 + foreign + b"\x08\x06" + asked + bytes([192, 168, 11, 1])
+    lab.alpha.do("true", undo=f"ip neigh flush dev {F0}")
     lab.panel.inject("alpha-f0", frame)
     neighbours = node(lab.scan(), "alpha").neighbours
     assert isinstance(neighbours, tuple), neighbours

@@ -107,10 +107,14 @@ def test_the_probe_knows_what_the_tools_tell(told: Node, known: Node) -> None:
 
 
 def comparable(theirs: Facts, known: Node) -> Facts:
-    """What is about the fabric: lspci tells of every device and ethtool of every interface, the probe of HCAs'."""
-    assert isinstance(known.pcie, tuple)
+    """What is about the fabric: lspci tells of every device and ethtool of every interface, the probe of HCAs'.
+
+    A neighbour that was met after the scan is left out.
+    """
+    assert isinstance(known.pcie, tuple) and isinstance(known.neighbours, tuple)
     functions, counted = {one.address for one in known.pcie}, {*PORTS, *(f"{name}/1" for name in HCAS)}
-    subjects = {"pcie": functions, "counters": counted}
+    met = {one.ip for one in known.neighbours}
+    subjects = {"pcie": functions, "counters": counted, "neighbours": met}
     return {
         path: value
         for path, value in theirs.items()
