@@ -43,6 +43,18 @@ def test_a_wrong_address_and_a_missing_one() -> None:
     assert check_rail_subnets(changed(fabric, "server-002", "netdev", "enp212s0np0", addresses=())) == ()
 
 
+def test_two_subnets_on_one_switch_are_no_fault_and_those_of_another_rail_are() -> None:
+    fabric = eight_rail_servers(6)
+    for number in (5, 6):
+        own = (Address(ip=f"10.9.9.{number}", prefix=24, family="ipv4"),)
+        fabric = changed(fabric, f"server-{number:03}", "netdev", "enp212s0np0", addresses=own)
+    assert check_rail_subnets(fabric) == ()
+    for number in (5, 6):
+        others = (Address(ip=f"10.1.5.{number + 100}", prefix=24, family="ipv4"),)
+        fabric = changed(fabric, f"server-{number:03}", "netdev", "enp212s0np0", addresses=others)
+    assert [one.subject for one in check_rail_subnets(fabric)] == ["server-005/enp212s0np0, server-006/enp212s0np0"]
+
+
 def test_twins_of_which_one_is_right_are_not_in_another_leaf() -> None:
     wrong = (Address(ip="10.9.9.9", prefix=24, family="ipv4"),)
     fabric = changed(spark_switch(), "spark-b", "netdev", "enP2p1s0f0np0", addresses=wrong)
