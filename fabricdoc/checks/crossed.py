@@ -6,7 +6,6 @@ k-th. Rings cross every cable by design and are left to `rings`.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
@@ -15,6 +14,7 @@ from fabricdoc.checks.majority import split
 from fabricdoc.checks.ports import RocePort, hcas_of, is_link_local, networks, roce_ports
 from fabricdoc.checks.segments import End, Segment, segments_of
 from fabricdoc.checks.variables import Variable, variable
+from fabricdoc.checks.wording import exported
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.nccl import in_device_order
@@ -91,7 +91,7 @@ def _wrong_list(listed: list[tuple[Node, Variable]], missing: dict[str, list[str
 
 
 def _export(names: list[str]) -> str:
-    return shlex.join(["export", f"{LIST}=={','.join(names)}"])
+    return exported(LIST, f"={','.join(names)}")
 
 
 def _pairs(fabric: Fabric) -> list[list[Segment]]:

@@ -6,7 +6,6 @@ has a subnet for each port, so a port with a gateway of its own is left alone.
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -14,6 +13,7 @@ from fabricdoc.checks.hca_sets import taken_ports
 from fabricdoc.checks.ports import RocePort, is_link_local, netdevs_of, networks, roce_ports
 from fabricdoc.checks.segments import PortKey, cage_names, segments_of
 from fabricdoc.checks.variables import variable
+from fabricdoc.checks.wording import exported
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
@@ -82,7 +82,7 @@ def _finding(node: Node, near: list[RocePort], foreign: list[RocePort]) -> Findi
         "like any other and the peers can't be reached over them: connecting ends with errno 110.",
         fix=(
             f"on {node.name}:",
-            shlex.join(["export", f"NCCL_IB_HCA=={','.join(one.hca.name for one in near)}"]),
+            exported("NCCL_IB_HCA", f"={','.join(one.hca.name for one in near)}"),
         ),
         confidence="likely",
     )

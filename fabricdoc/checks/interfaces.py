@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.ports import leads_out, netdevs_of
 from fabricdoc.checks.variables import Variable, variable
-from fabricdoc.checks.wording import of_nodes, seen
+from fabricdoc.checks.wording import exported, of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Netdev, Node
 from fabricdoc.model.findings import Finding
@@ -104,6 +104,6 @@ def _wrong_choice(node: Node, hint: Variable | None, first: Netdev, id: str, why
         ),
         cause=f"NCCL takes the first interface that fits for its bootstrap, here {first.name}, {why}: ranks on other "
         "nodes wait for connections that never come.",
-        fix=(f"on {node.name}: export {NCCL}=={better}",),
+        fix=(f"on {node.name}: {exported(NCCL, '=' + better)}",),
         confidence="likely",
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fabricdoc.checks.platforms import is_gb10
 from fabricdoc.checks.ports import cage_ports, hcas_of, roce_ports
 from fabricdoc.checks.variables import Variable, variable
-from fabricdoc.checks.wording import listed, of_nodes, seen
+from fabricdoc.checks.wording import exported, listed, of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Node, Port
 from fabricdoc.model.findings import Finding, Severity
@@ -55,7 +55,7 @@ def nothing_taken(node: Node) -> Iterator[Finding]:
             evidence=seen(node, found[0].text(), f"active HCAs: {', '.join(_active(node)[:16])}"),
             cause="The selector fits no active HCA of this node: NCCL finds no device and runs over TCP, with one line "
             "in its log. Names are case sensitive, and blanks count.",
-            fix=(f"on {node.name}: export {VARIABLE}=={_usable(node)}",),
+            fix=(f"on {node.name}: {exported(VARIABLE, '=' + _usable(node))}",),
             confidence="likely",
         )
 
@@ -93,7 +93,7 @@ def entries_without_port(node: Node) -> Iterator[Finding]:
         if down
         else "Part of the selector fits no HCA of this node: a misspelt name, or a list made for another node. NCCL "
         "leaves it out without a word and uses the rest.",
-        fix=(f"on {node.name}: export {VARIABLE}=={_usable(node)}",),
+        fix=(f"on {node.name}: {exported(VARIABLE, '=' + _usable(node))}",),
         confidence="likely",
     )
 
@@ -121,7 +121,7 @@ def more_than_named(node: Node) -> Iterator[Finding]:
             ),
             cause=f"Without '=' NCCL compares only the beginning of names, so this list also "
             f"{'leaves out' if selector.excludes else 'takes'} {listed(sorted(extra)[:8])}.",
-            fix=(f"on {node.name}: export {VARIABLE}={sign}{','.join(entry.text for entry in selector.entries)}",),
+            fix=(f"on {node.name}: {exported(VARIABLE, sign + ','.join(entry.text for entry in selector.entries))}",),
             confidence="likely",
         )
 
@@ -149,7 +149,7 @@ def one_twin(node: Node) -> Iterator[Finding]:
                 evidence=seen(node, found.text(), f"one cage: {', '.join(names)} (by {cage.by}), all ACTIVE"),
                 cause=f"The cage of {used[0]} has a second HCA, {listed(left)}, on a PCIe link of its own. One alone "
                 "carries about 100 of 200 Gb/s: large messages take twice as long, small ones do not.",
-                fix=(f"on {node.name}: export {VARIABLE}=={','.join(sorted({*taken, *left}))}",),
+                fix=(f"on {node.name}: {exported(VARIABLE, '=' + ','.join(sorted({*taken, *left})))}",),
                 confidence="likely",
             )
 
@@ -171,7 +171,7 @@ def out_of_reach(node: Node) -> Iterator[Finding]:
             ),
             cause=f"NCCL sees {listed(away[:8])} and takes what is active, but their interfaces are in another network "
             "namespace: connections over them fail or time out.",
-            fix=(f"on {node.name}: export {VARIABLE}=={_usable(node)}",),
+            fix=(f"on {node.name}: {exported(VARIABLE, '=' + _usable(node))}",),
             confidence="likely",
         )
 

@@ -5,12 +5,12 @@ What a server really gets may differ: it has an environment of its own. Which va
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from fabricdoc.checks.differences import Told, difference
 from fabricdoc.checks.majority import Odd, split
 from fabricdoc.checks.variables import Variable, variables
+from fabricdoc.checks.wording import exported
 from fabricdoc.model.documents import NOT_READ, Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding
@@ -53,7 +53,7 @@ def _must_be_equal(name: str) -> bool:
 
 def _told(name: str) -> Told:
     def one(odd: Odd[Any, Any]) -> tuple[str, ...]:
-        line = f"unset {name}" if odd.usual == NOT_SET else shlex.join(["export", f"{name}={odd.usual}"])
+        line = f"unset {name}" if odd.usual == NOT_SET else exported(name, str(odd.usual))
         return (f"on {odd.key}:", line)
 
     return Told(

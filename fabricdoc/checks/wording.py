@@ -30,6 +30,12 @@ def commands(node: Node, *argv: Sequence[str]) -> tuple[str, ...]:
     return (f"on {node.name}:", *(shlex.join(one) for one in argv))
 
 
+def exported(name: str, value: str) -> str:
+    """`export NAME=value` for any shell: zsh would take a `=` in front of a value for itself."""
+    safe = shlex.quote(value)
+    return f"export {name}='{value}'" if value.startswith("=") and safe == value else f"export {name}={safe}"
+
+
 def restart(netdev: str) -> tuple[list[str], list[str]]:
     """The two commands that set an interface down and up again, so that it negotiates anew."""
     down_and_up = [["sudo", "ip", "link", "set", "dev", netdev, state] for state in ("down", "up")]

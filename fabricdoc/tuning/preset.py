@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Fabric, LinkProof
 from fabricdoc.model.preset import Line, NodePreset, Preset
 from fabricdoc.model.run import Candidate, NodeContext, Proof, Run
 from fabricdoc.model.verdict import CandidateVerdict, Verdict
@@ -76,9 +76,15 @@ def _proof_text(run: Run, netdev: str, node: str) -> str:
     for link in run.links:
         if (node, netdev) in ((link.a.node, link.a.netdev), (link.b.node, link.b.netdev)):
             proof = link.proof
-            frames = f"{proof.frames_a_to_b} and {proof.frames_b_to_a} frames" if proof.method == "beacon" else "ping"
-            return f" ({link.kind}, proven by {proof.method} at {proof.at}, {frames})"
+            heard = proof.frames_a_to_b or proof.frames_b_to_a
+            counts = f", {proof.frames_a_to_b} and {proof.frames_b_to_a} {_heard_as(proof)}" if heard else ""
+            return f" ({link.kind}, proven by {proof.method} at {proof.at}{counts})"
     return ""
+
+
+def _heard_as(proof: LinkProof) -> str:
+    """What was counted."""
+    return "messages" if proof.method == "rdma-ping" else "frames"
 
 
 def _measured_evidence(run: Run, judged: CandidateVerdict | None, *, instead_of: Line | None) -> str:

@@ -29,8 +29,8 @@ def test_one_crossed_cable_is_information_with_a_list_for_each_node() -> None:
     (found,) = check_crossed(spark_one_crossed())
     assert ids([found]) == [("rails-crossed", "info", "spark-a, spark-b")]
     assert found.fix[:4] == (
-        "on spark-a:", "export NCCL_IB_HCA==rocep1s0f0,roceP2p1s0f0",
-        "on spark-b:", "export NCCL_IB_HCA==rocep1s0f1,roceP2p1s0f1",
+        "on spark-a:", "export NCCL_IB_HCA='=rocep1s0f0,roceP2p1s0f0'",
+        "on spark-b:", "export NCCL_IB_HCA='=rocep1s0f1,roceP2p1s0f1'",
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def test_one_list_that_names_dead_devices_on_one_node_is_an_error() -> None:
         "rocep1s0f0, roceP2p1s0f0: not there, or not ACTIVE",
         "ACTIVE: rocep1s0f1, roceP2p1s0f1",
     ]
-    assert found[0].fix == ("on spark-b:", "export NCCL_IB_HCA==rocep1s0f1,roceP2p1s0f1")
+    assert found[0].fix == ("on spark-b:", "export NCCL_IB_HCA='=rocep1s0f1,roceP2p1s0f1'")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_names_without_pci_addresses_come_as_the_node_told_them() -> None:
     fabric = changed(spark_one_crossed(), "spark-a", "hca", "*", pci=Unknown(unknown="not in the dump"))
     assert active_names(fabric.nodes[0]) == ["roceP2p1s0f0", "rocep1s0f0"]
     (found,) = check_crossed(fabric)
-    assert found.fix[1] == "export NCCL_IB_HCA==roceP2p1s0f0,rocep1s0f0"
+    assert found.fix[1] == "export NCCL_IB_HCA='=roceP2p1s0f0,rocep1s0f0'"
 
 
 def test_the_evidence_says_what_meets_what() -> None:

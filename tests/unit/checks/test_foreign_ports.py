@@ -34,7 +34,7 @@ def test_ports_in_a_network_of_nobody_here_are_told_with_the_list_without_them(l
     assert ids([found]) == [("ib-hca-includes-port-cabled-elsewhere", "warning", FOREIGN)]
     assert found.evidence[0].text == "roceP2p1s0f1 (enP2p1s0f1np1) 10.20.31.40/24: no other node in that subnet"
     assert found.evidence[-1].text.startswith("NCCL_IB_HCA is not set")
-    assert found.fix == ("on spark-a:", "export NCCL_IB_HCA==roceP2p1s0f0,rocep1s0f0")
+    assert found.fix == ("on spark-a:", "export NCCL_IB_HCA='=roceP2p1s0f0,rocep1s0f0'")
 
 
 def test_a_list_without_them_is_right_and_one_with_them_is_evidence() -> None:

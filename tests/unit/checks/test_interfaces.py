@@ -88,7 +88,7 @@ def test_an_interface_that_leads_nowhere() -> None:
     found = only(check_interfaces, with_docker("docker0"), "virtual-interface-selected")
     assert (found.severity, found.subject) == ("warning", "spark-a/docker0")
     assert texts(found)[1] == "first that fits: docker0 (kind bridge, index 8)"
-    assert found.fix == ("on spark-a: export NCCL_SOCKET_IFNAME==enP7s7",)
+    assert found.fix == ("on spark-a: export NCCL_SOCKET_IFNAME='=enP7s7'",)
 
 
 def test_the_first_by_index_is_what_nccl_takes() -> None:

@@ -53,7 +53,7 @@ def test_selectors_that_take_nothing(value: str) -> None:
     found = only(check_selection, spark(value), "ib-hca-matches-nothing")
     assert (found.severity, found.subject) == ("error", "spark-a")
     assert texts(found) == [f"NCCL_IB_HCA={value} (environment)", "active HCAs: roceP2p1s0f0, rocep1s0f0"]
-    assert found.fix == ("on spark-a: export NCCL_IB_HCA==roceP2p1s0f0,rocep1s0f0",)
+    assert found.fix == ("on spark-a: export NCCL_IB_HCA='=roceP2p1s0f0,rocep1s0f0'",)
 
 
 def test_without_an_active_port_the_selector_is_not_the_matter() -> None:
@@ -110,10 +110,10 @@ def test_a_name_that_begins_another(value: str, told: bool) -> None:
 
 def test_the_exact_form_is_the_fix() -> None:
     assert only(check_selection, ten_rails("mlx5_0,mlx5_1"), "ib-hca-prefix-match").fix == (
-        "on server-001: export NCCL_IB_HCA==mlx5_0,mlx5_1",
+        "on server-001: export NCCL_IB_HCA='=mlx5_0,mlx5_1'",
     )
     assert only(check_selection, ten_rails("^mlx5_1"), "ib-hca-prefix-match").fix == (
-        "on server-001: export NCCL_IB_HCA=^=mlx5_1",
+        "on server-001: export NCCL_IB_HCA='^=mlx5_1'",
     )
 
 
@@ -128,7 +128,7 @@ def test_one_twin_of_a_cage_is_half_of_it() -> None:
     found = only(check_selection, spark("=rocep1s0f0"), "gb10-one-function-of-port-used")
     assert (found.severity, found.subject) == ("warning", "spark-a/roceP2p1s0f0")
     assert texts(found)[1] == "one cage: roceP2p1s0f0, rocep1s0f0 (by sys_image_guid and phys_port_name), all ACTIVE"
-    assert found.fix == ("on spark-a: export NCCL_IB_HCA==roceP2p1s0f0,rocep1s0f0",)
+    assert found.fix == ("on spark-a: export NCCL_IB_HCA='=roceP2p1s0f0,rocep1s0f0'",)
 
 
 def test_the_wrong_pair_is_half_of_two_cages() -> None:

@@ -60,7 +60,7 @@ def test_a_file_counts_like_the_environment() -> None:
 
 def test_a_hostile_value_stays_inside_its_quotes() -> None:
     (found,) = check_settings_pairs(env({"NCCL_PROTO": "a;b"}, {"NCCL_PROTO": "LL"}, {"NCCL_PROTO": "a;b"}))
-    assert found.fix[1] == "export 'NCCL_PROTO=a;b'"
+    assert found.fix[1] == "export NCCL_PROTO='a;b'"
 
 
 def test_the_environment_wins_over_a_file_when_values_are_compared() -> None:

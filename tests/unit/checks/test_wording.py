@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from fabricdoc.checks.wording import commands, listed, of_nodes, plain, restart, seen
+from fabricdoc.checks.wording import commands, exported, listed, of_nodes, plain, restart, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
@@ -47,3 +49,18 @@ def test_a_restart_sets_an_interface_down_and_then_up() -> None:
         "sudo ip link set dev enp1s0f0np0 down",
         "sudo ip link set dev enp1s0f0np0 up",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("=mlx5_0,mlx5_1", "export NCCL_IB_HCA='=mlx5_0,mlx5_1'"),
+        ("^=mlx5_bond_0", "export NCCL_IB_HCA='^=mlx5_bond_0'"),
+        ("mlx5_0", "export NCCL_IB_HCA=mlx5_0"),
+        ("= it's", "export NCCL_IB_HCA='= it'\"'\"'s'"),
+        ("", "export NCCL_IB_HCA=''"),
+    ],
+)
+def test_a_value_to_export_is_read_alike_by_every_shell(value: str, line: str) -> None:
+    assert exported("NCCL_IB_HCA", value) == line
+    assert shlex.split(line)[1] == f"NCCL_IB_HCA={value}"
