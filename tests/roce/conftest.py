@@ -18,7 +18,7 @@ datagrams and TCP are test_reach's, LLDP is test_lldp's.
     cable pulled                                 test_cabling    a_pulled_cable_is_down_at_that_end_only
     MTU 9000 against 1500, path MTU 1024         test_addresses  ends_of_one_rail_with_different_mtu
     the same, path MTU 4096: large messages hang - (the two MTUs and both active MTUs are told, as above)
-    large frames lost on the way                 - (test_cabling  large_frames_lost_on_the_way_...)
+    large frames lost on the way                 test_rdma_ping  whole_packets_lost_on_the_way (by RDMA, datagrams)
 
 Beside that table: cables that lead elsewhere, carry one way, loop, or end in a switch without VLANs; foreign frames,
 beacons of another run (test_cabling); one subnet or one address twice, VLANs, routes and rules that lead elsewhere,
