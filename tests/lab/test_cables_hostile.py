@@ -162,7 +162,7 @@ def test_frames_of_another_run_make_no_link_in_this_one(segment: Lab, start_insi
     fabric = mapped(specs_of(segment, NAMES))
     assert said(replayer) == ["sent"]
     assert [(a, b) for a, b, _ in told(fabric)] == STRAIGHT
-    assert stray_frames(fabric, "alpha") + stray_frames(fabric, "beta") >= int(kept[1])
+    assert stray_frames(fabric, "alpha") + stray_frames(fabric, "beta") >= 1
 
 
 @pytest.mark.parametrize("kind", ["strange", "forged"])
