@@ -201,7 +201,7 @@ def test_two_places_of_one_image_are_named_as_they_are() -> None:
 
 def test_the_fix_is_said_for_a_container() -> None:
     one = only(check_images, with_images(node="spark-a", environment={"NCCL_IB_HCA": "x"}), "ib-hca-matches-nothing")
-    assert one.fix[0].startswith("start the server on spark-a with --env NCCL_IB_HCA==roceP2p1s0f0,")
+    assert one.fix[0].startswith("start the server on spark-a with --env NCCL_IB_HCA='=roceP2p1s0f0,")
 
 
 # images that are not there
