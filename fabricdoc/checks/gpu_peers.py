@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from fabricdoc.checks.gpudirect import direct_gpus, gpus_of
+from fabricdoc.checks.gpudirect import acs_off, direct_gpus, gpus_of, iommu_passthrough
 from fabricdoc.checks.platforms import functions_by_address
 from fabricdoc.checks.ports import hcas_of
 from fabricdoc.checks.wording import of_nodes, seen
@@ -49,11 +49,7 @@ def acs(node: Node) -> Iterator[Finding]:
             ),
             cause="GPUs without NVLink share a PCIe switch, but ACS on the bridges below it sends their traffic up to "
             "the CPU: peer access becomes slow, hangs or corrupts data, and NCCL inside the node with it.",
-            fix=(
-                f"on {node.name}: disable ACS in the BIOS, or on the bridges until the next boot:",
-                *(f"sudo setpci -s {one} ECAP_ACS+0x6.w=0000" for one in sorted(hit)[:16]),
-                "not inside a virtual machine, where ACS and ATS belong together",
-            ),
+            fix=acs_off(node, sorted(hit)[:16]),
             confidence="likely",
         )
 
@@ -72,8 +68,7 @@ def iommu(node: Node) -> Iterator[Finding]:
             cause="The IOMMU translates every address of a device, so what GPUs without NVLink send one another goes "
             "up to the CPU and back: peer access is slow, hangs or fails.",
             fix=(
-                f"on {node.name}: add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub",
-                "sudo update-grub && sudo reboot",
+                *iommu_passthrough(node),
                 "or, where that can't be: export NCCL_P2P_DISABLE=1 on all ranks of this node",
             ),
             confidence="possible",

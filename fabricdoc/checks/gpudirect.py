@@ -5,7 +5,7 @@ Read from attributes, modules and bridges; nothing is registered or tried. Betwe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fabricdoc.checks.platforms import functions_by_address, is_gb10
 from fabricdoc.checks.ports import hcas_of, roce_ports
@@ -94,13 +94,26 @@ def acs(node: Node) -> Iterator[Finding]:
             evidence=seen(node, *(f"{one}: ACS redirect on ({hit[one]} or its GPU)" for one in sorted(hit)[:16])),
             cause="GPU and HCA share a PCIe switch, but ACS on the bridges below it sends their traffic up to the CPU: "
             "GPUDirect RDMA becomes slow or fails with local protection errors (status 4).",
-            fix=(
-                f"on {node.name}: disable ACS in the BIOS, or on the bridges until the next boot:",
-                *(f"sudo setpci -s {one} ECAP_ACS+0x6.w=0000" for one in sorted(hit)[:16]),
-                "not inside a virtual machine, where ACS and ATS belong together",
-            ),
+            fix=acs_off(node, sorted(hit)[:16]),
             confidence="likely",
         )
+
+
+def acs_off(node: Node, bridges: Sequence[str]) -> tuple[str, ...]:
+    """What ends ACS on the bridges."""
+    return (
+        f"on {node.name}: disable ACS in the BIOS, or on the bridges until the next boot:",
+        *(f"sudo setpci -s {one} ECAP_ACS+0x6.w=0000" for one in bridges),
+        "not inside a virtual machine, where ACS and ATS belong together",
+    )
+
+
+def iommu_passthrough(node: Node) -> tuple[str, str]:
+    """What makes the IOMMU pass addresses of the host's own devices through."""
+    return (
+        f"on {node.name}: add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub",
+        "sudo update-grub && sudo reboot",
+    )
 
 
 def iommu(node: Node) -> Iterator[Finding]:
@@ -113,10 +126,7 @@ def iommu(node: Node) -> Iterator[Finding]:
             evidence=seen(node, "IOMMU mode: translated", f"{len(gpus)} GPUs with GPUDirect RDMA"),
             cause="The IOMMU translates every address of a device, so traffic between HCA and GPU goes up to the CPU "
             "and back: GPUDirect RDMA is slow or fails.",
-            fix=(
-                f"on {node.name}: add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub",
-                "sudo update-grub && sudo reboot",
-            ),
+            fix=iommu_passthrough(node),
             confidence="likely",
         )
 
