@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from fabricdoc.checks.hca_sets import taken_ports
 from fabricdoc.checks.ports import RocePort, is_link_local, netdevs_of, networks, roce_ports
-from fabricdoc.checks.segments import PortKey, cage_names, segments_of
+from fabricdoc.checks.segments import cage_names, segments_of
 from fabricdoc.checks.variables import variable
 from fabricdoc.checks.wording import exported
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.fabric import Fabric, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fabricdoc.checks.differences import SHOWN, node_lines
-from fabricdoc.checks.segments import Attached, PortKey, Segment
+from fabricdoc.checks.segments import Attached, Segment
 from fabricdoc.model.documents import Fact
+from fabricdoc.model.fabric import PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 CABLE_CAUSE = (

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from fabricdoc.checks.alike import LikePort, like_ports
 from fabricdoc.checks.remembered import remembered
-from fabricdoc.checks.segments import PortKey, segments_of
+from fabricdoc.checks.segments import segments_of
 from fabricdoc.model.documents import NOT_READ, Fact, Unknown
-from fabricdoc.model.fabric import Fabric, Qos
+from fabricdoc.model.fabric import Fabric, PortKey, Qos
 
 
 class QosPort(NamedTuple):

@@ -13,10 +13,8 @@ from typing import NamedTuple
 from fabricdoc.checks.ports import hcas_of, netdevs_of
 from fabricdoc.checks.remembered import remembered
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port
+from fabricdoc.model.fabric import Fabric, Hca, Netdev, Node, Port, PortKey
 from fabricdoc.model.joining import Joining
-
-PortKey = tuple[str, str]  # node name, netdev
 
 
 class Attached(NamedTuple):
@@ -63,7 +61,7 @@ def segments_of(fabric: Fabric) -> tuple[Segment, ...]:
     groups = Joining[PortKey]()
     for link in fabric.links:
         if link.kind != "loop":
-            groups.join((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))
+            groups.join(*link.ends)
     known = attached(fabric)
     found: dict[PortKey, list[Attached]] = defaultdict(list)
     for key, port in known.items():

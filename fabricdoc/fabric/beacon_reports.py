@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabricdoc.fabric.heard import Heard, Hearing, Method, PortKey, settled
+from fabricdoc.fabric.heard import Heard, Hearing, Method, settled
+from fabricdoc.model.fabric import PortKey
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
 LACKS = ("no-ipv6", "ipv6-off", "no-address", "member", "tentative", "duplicate")

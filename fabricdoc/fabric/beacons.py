@@ -18,9 +18,9 @@ from fabricdoc.errors import NodeError
 from fabricdoc.fabric.beacon_nodes import Crew
 from fabricdoc.fabric.beacon_reports import Opened, read_heard
 from fabricdoc.fabric.cabling import rdma_netdevs
-from fabricdoc.fabric.heard import Heard, PortKey
+from fabricdoc.fabric.heard import Heard
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Netdev, Node
+from fabricdoc.model.fabric import Netdev, Node, PortKey
 from fabricdoc.transport import Channels, NodeSpec, open_some
 
 FRAMES = 3

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.checks import limit
-from fabricdoc.fabric.heard import Heard, Hearing, Method, PortKey, proof_of
+from fabricdoc.fabric.heard import Heard, Hearing, Method, proof_of
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node
+from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Node, PortKey
 from fabricdoc.model.joining import Joining
 
 Pair = tuple[int, int]  # two ports' numbers, the smaller one first

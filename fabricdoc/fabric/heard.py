@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fabricdoc.errors import NodeError
+from fabricdoc.model.fabric import PortKey
 
-PortKey = tuple[str, str]  # node name, netdev
 Method = Literal["beacon", "multicast"]
 KINDS: tuple[Method, ...] = ("beacon", "multicast")  # the stronger proof first
 DIRECT = "frames that no switch passes on came through: nothing lies between"

@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fabricdoc.fabric.heard import PortKey
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Link, Node
+from fabricdoc.model.fabric import Link, Node, PortKey
 from fabricdoc.model.joining import Joining
 
 Pair = tuple[PortKey, PortKey]
-
-
-def ends_of(link: Link) -> Pair:
-    """The two ports of a link, as it names them."""
-    return (link.a.node, link.a.netdev), (link.b.node, link.b.netdev)
 
 
 class Agreed:
@@ -29,7 +23,7 @@ class Agreed:
         self._ends: set[PortKey] = set()
         for link in links:
             if link.kind != "loop":
-                first, second = (self._cage(port) for port in ends_of(link))
+                first, second = (self._cage(port) for port in link.ends)
                 self._groups.join(first, second)
                 self._ends |= {first, second}
 

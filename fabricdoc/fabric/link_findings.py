@@ -9,9 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from fabricdoc.fabric.heard import Heard, PortKey
+from fabricdoc.fabric.heard import Heard
 from fabricdoc.fabric.unheard import unheard_ports
-from fabricdoc.model.fabric import Link, Node
+from fabricdoc.model.fabric import Link, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 RIGHTS = (

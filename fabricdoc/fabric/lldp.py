@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 from fabricdoc.fabric.beacons import candidate_ports
 from fabricdoc.fabric.cabling import port_facts
-from fabricdoc.fabric.heard import PortKey
-from fabricdoc.fabric.joined import Agreed, Pair, ends_of
+from fabricdoc.fabric.joined import Agreed, Pair
 from fabricdoc.fabric.lldp_findings import contradictions, lldp_findings, said
 from fabricdoc.fabric.neighbours import sightings, told_by
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node
+from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node, PortKey
 from fabricdoc.model.findings import Finding
 from fabricdoc.transport import NodeSpec
 
@@ -67,24 +66,24 @@ def _with_links(fabric: Fabric, met: Mapping[Pair, Met], usable: set[PortKey]) -
     """Proofs for the links that are there, links for pairs whose ports did not both speak, findings for the rest."""
     at = utc_now()
     links = () if isinstance(fabric.links, Unknown) else fabric.links
-    known = {ends_of(link) for link in links}
+    known = {link.ends for link in links}
     agreed = Agreed(links, fabric.nodes)
     left = {pair: one for pair, one in met.items() if pair not in known and not agreed.joins(pair)}
     spoke = _spoke(links, fabric.findings)
     wrong = {pair: one.words for pair, one in left.items() if spoke.issuperset(pair)}
     made = _made({pair: one for pair, one in left.items() if pair not in wrong and usable.issuperset(pair)}, fabric, at)
     proven = [_proven(link, met, at) for link in links]
-    explained = {f"{node}/{port}" for link in made for node, port in ends_of(link)}
+    explained = {f"{node}/{port}" for link in made for node, port in link.ends}
     kept = (one for one in fabric.findings if one.id != SILENT or one.subject not in explained)
     changed: dict[str, object] = {"findings": (*kept, *contradictions(wrong, links, fabric.nodes))}
     if made or proven:
-        changed["links"] = tuple(sorted((*proven, *made), key=ends_of) if made else proven)
+        changed["links"] = tuple(sorted((*proven, *made), key=lambda link: link.ends) if made else proven)
     return fabric.model_copy(update=changed)
 
 
 def _proven(link: Link, met: Mapping[Pair, Met], at: str) -> Link:
     """The link with LLDP's word of it, whichever end it begins with."""
-    pair = ends_of(link)
+    pair = link.ends
     found = met.get(pair) or met.get((pair[1], pair[0]))
     if found is None:
         return link
@@ -110,4 +109,4 @@ def _made(met: Mapping[Pair, Met], fabric: Fabric, at: str) -> list[Link]:
 def _spoke(links: Sequence[Link], findings: Sequence[Finding]) -> set[PortKey]:
     """Ports whose beacons were sent: those in links, and those that met nobody."""
     silent = {(node, port) for one in findings if one.id == SILENT for node, _, port in [one.subject.partition("/")]}
-    return silent | {port for link in links for port in ends_of(link)}
+    return silent | {port for link in links for port in link.ends}

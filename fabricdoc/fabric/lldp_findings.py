@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from fabricdoc.fabric.heard import PortKey
 from fabricdoc.fabric.neighbours import strangers, switch_ports
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Link, LldpNeighbour, Node
+from fabricdoc.model.fabric import Fabric, Link, LldpNeighbour, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 SHOWN = 8
@@ -29,7 +28,7 @@ def contradictions(
     """A warning for each pair that LLDP joins and the beacons, which both its ports sent, do not."""
     proven: dict[PortKey, list[PortKey]] = defaultdict(list)
     for link in links:
-        ends = (link.a.node, link.a.netdev), (link.b.node, link.b.netdev)
+        ends = link.ends
         for near, far in (ends, ends[::-1]):
             proven[near].append(far)
     for pair, words in wrong.items():
@@ -67,13 +66,7 @@ def _switches(ports: Mapping[PortKey, LldpNeighbour], links: Sequence[Link]) -> 
     by_switch: dict[str, list[tuple[PortKey, LldpNeighbour]]] = defaultdict(list)
     for key, told in ports.items():
         by_switch[told.chassis].append((key, told))
-    through = {
-        end
-        for link in links
-        for ends in [((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))]
-        if all(end in ports for end in ends)
-        for end in ends
-    }
+    through = {end for link in links for ends in [link.ends] if all(end in ports for end in ends) for end in ends}
     for chassis, behind in sorted(by_switch.items()):
         name = behind[0][1].system or chassis
         count = sum(key in through for key, _told in behind)

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fabricdoc.fabric.heard import PortKey
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import LldpNeighbour, Netdev, Node
+from fabricdoc.model.fabric import LldpNeighbour, Netdev, Node, PortKey
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 UPON_OTHERS = frozenset({"bridge", "vlan", "bond", "team", "macvlan", "macvtap", "ipvlan", "vxlan", "dummy", "tun"})

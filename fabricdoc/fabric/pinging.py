@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabricdoc.fabric.heard import PortKey
-from fabricdoc.fabric.joined import Agreed, ends_of
+from fabricdoc.fabric.joined import Agreed
 from fabricdoc.fabric.tried import Asked
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Fabric, Link, LinkProof, Neighbour, Node
+from fabricdoc.model.fabric import Fabric, Link, LinkProof, Neighbour, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 Direction = tuple[PortKey, PortKey]
@@ -33,7 +32,7 @@ def pinged(fabric: Fabric, asked: Sequence[Asked]) -> Fabric:
     at = utc_now()
     tables = _tables(fabric.nodes)
     links = tuple(_with_proof(link, by_way, tables, at) for link in fabric.links)
-    kinds = {_ordered(ends_of(link)): link.kind for link in links}
+    kinds = {_ordered(link.ends): link.kind for link in links}
     holes = tuple(_black_holes(by_way, kinds, proven=True))
     findings = (*_joined(fabric.findings, holes), *_weak(by_way, links, fabric.nodes, tables))
     return fabric.model_copy(update={"links": links, "findings": findings})
@@ -57,7 +56,7 @@ def _ordered(pair: Direction) -> Direction:
 
 
 def _with_proof(link: Link, by_way: Mapping[Direction, Sequence[Asked]], tables: Tables, at: str) -> Link:
-    a, b = ends_of(link)
+    a, b = link.ends
     there, back = by_way.get((a, b), ()), by_way.get((b, a), ())
     to_b, to_a = (sum(one.arrived for one in some) for some in (there, back))
     if not to_a and not to_b:
@@ -153,7 +152,7 @@ def _weak(
     by_way: Mapping[Direction, Sequence[Asked]], links: Sequence[Link], nodes: Sequence[Node], tables: Tables
 ) -> Iterator[Finding]:
     """Ports that reach each other by ping and are joined by no link: said, and proof of nothing."""
-    agreed, known = Agreed(links, nodes), {_ordered(ends_of(link)) for link in links}
+    agreed, known = Agreed(links, nodes), {_ordered(link.ends) for link in links}
     told: dict[Direction, list[Asked]] = defaultdict(list)
     for way, asked in by_way.items():
         pair = _ordered(way)

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+from fabricdoc.model.fabric import Fabric, Link, Netdev, Node, PortKey
 from fabricdoc.model.joining import Joining
 from fabricdoc.nccl import in_device_order
 
-PortKey = tuple[str, str]  # node name, netdev
 Network = tuple[int, int]  # its bits, and how many they are
 IPV4_BITS = 32
 LAST = 1 << 30

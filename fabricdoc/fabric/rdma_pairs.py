@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from fabricdoc.fabric.rdma_words import ping_limit
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Gid, GidChoice, Link, Netdev, Node
+from fabricdoc.model.fabric import Fabric, Gid, GidChoice, Link, Netdev, Node, PortKey
 from fabricdoc.model.joining import Joining
-
-PortKey = tuple[str, str]  # node name, netdev
 
 
 class End(NamedTuple):
@@ -100,7 +98,7 @@ def pairs_of(fabric: Fabric) -> tuple[Pair, ...]:
 
 def _cabled(links: Iterable[Link], ends: dict[PortKey, End]) -> Iterator[tuple[PortKey, PortKey]]:
     for link in links:
-        a, b = (link.a.node, link.a.netdev), (link.b.node, link.b.netdev)
+        a, b = link.ends
         if link.kind in ("cable", "one-way") and a in ends and b in ends and a[0] != b[0]:
             yield a, b
 
@@ -110,7 +108,7 @@ def _switched(fabric: Fabric, links: Iterable[Link], ends: dict[PortKey, End]) -
     groups = Joining[PortKey]()
     for link in links:
         if link.kind == "segment":
-            groups.join((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))
+            groups.join(*link.ends)
     for group in groups.groups():
         yield from _of_one_subnet(fabric, [key for key in group if key in ends], ends)
 

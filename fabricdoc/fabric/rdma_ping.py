@@ -13,10 +13,10 @@ from dataclasses import replace
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.cabling import port_facts
 from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
-from fabricdoc.fabric.rdma_pairs import Pair, PortKey, pairs_of, rounds_of
+from fabricdoc.fabric.rdma_pairs import Pair, pairs_of, rounds_of
 from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node
+from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.transport import DEFAULT_PYTHON, Channels, NodeSpec, open_channels
 
@@ -136,7 +136,7 @@ def _told(
     at, told = utc_now(), []
     left = dict(verdicts)
     for link in links:
-        key = frozenset(((link.a.node, link.a.netdev), (link.b.node, link.b.netdev)))
+        key = frozenset(link.ends)
         left.pop(key, None)
         told.append(_link(link, verdicts.get(key), (reasons or {}).get(key, ""), at))
     told += [_new_link(fabric, outcome, at) for outcome, verdict in left.values() if verdict.works]
@@ -152,7 +152,7 @@ def _link(link: Link, known: tuple[Outcome, Verdict] | None, reason: str, at: st
         return link.model_copy(update={"rdma": Unknown(unknown=verdict.reason[:400])})
     if not verdict.works:
         return link.model_copy(update={"rdma": False})
-    proof = _proof(outcome, at, turned=outcome.pair.a.key != (link.a.node, link.a.netdev))
+    proof = _proof(outcome, at, turned=outcome.pair.a.key != link.a.key)
     return link.model_copy(update={"rdma": True, "proof": proof, "more_proofs": (link.proof, *link.more_proofs)})
 
 

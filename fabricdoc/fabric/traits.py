@@ -14,7 +14,6 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Endpoint, Fabric, Link, Node
 from fabricdoc.transport import NodeSpec
 
-PortKey = tuple[str, str]  # node name, netdev
 Trait = str
 
 

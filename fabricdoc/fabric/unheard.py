@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabricdoc.fabric.cabling import hca_of_netdev
-from fabricdoc.fabric.heard import Heard, PortKey
+from fabricdoc.fabric.heard import Heard
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Link, Node
+from fabricdoc.model.fabric import Link, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
 # states of a neighbour that has answered once (linux/neighbour.h); the rest may be an address nobody has
@@ -40,7 +40,7 @@ def _met(links: Iterable[Link], nodes: Sequence[Node]) -> set[PortKey]:
     cages = cage_of_port(nodes)
     met = set()
     for link in links:
-        ends = ((link.a.node, link.a.netdev), (link.b.node, link.b.netdev))
+        ends = link.ends
         is_twin_loop = link.kind == "loop" and cages.get(ends[0], "one") == cages.get(ends[1], "another")
         met |= set() if is_twin_loop else set(ends)
     return met

@@ -23,6 +23,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+PortKey = tuple[str, str]
+"""A port by the names of its node and its interface."""
+
+
 class LldpNeighbour(Frozen):
     """What the machine at the other end of a port says of itself by LLDP; texts as sent, at most 255 characters each.
 
@@ -122,6 +126,11 @@ class Endpoint(Frozen):
     hca: str | None = None
     ip: str | None = None
 
+    @property
+    def key(self) -> PortKey:
+        """The port by node and interface."""
+        return self.node, self.netdev
+
 
 class LinkProof(Frozen):
     """What proved a link, and when (UTC): frames, or RDMA messages, that arrived in each direction.
@@ -154,6 +163,11 @@ class Link(Frozen):
     more_proofs: tuple[LinkProof, ...] = ()
     traits: tuple[Literal["straight", "crossed", "ring", "twins"], ...] = ()
     rdma: Fact[bool] = NOT_READ
+
+    @property
+    def ends(self) -> tuple[PortKey, PortKey]:
+        """Both ports, as it names them."""
+        return self.a.key, self.b.key
 
 
 class Fabric(Document):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from fabricdoc.errors import InconclusiveError, UsageError
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Fabric, PortKey
 from fabricdoc.report.text import clean
-from fabricdoc.report.wires import Port, PortKey, Wire, ends, lies, lone_ports, ports_of, wire_lies, wires_of
+from fabricdoc.report.wires import Port, Wire, lies, lone_ports, ports_of, wire_lies, wires_of
 
 PLAIN = frozenset(" -_.,()/+")
 
@@ -56,7 +56,7 @@ def graph_of(fabric: Fabric) -> Graph:
     lone = {one.port.key for one in lone_ports(fabric, ports, wires)}
     loops = [link for link in (fabric.links if isinstance(fabric.links, tuple) else ()) if link.kind == "loop"]
     met = dict.fromkeys(
-        [port.key for wire in wires for port in wire.ports] + [key for link in loops for key in ends(link)]
+        [port.key for wire in wires for port in wire.ports] + [key for link in loops for key in link.ends]
     )
     shown = [port for key, port in ports.items() if key in met or key in lone]
     shown += [Port(*key, "", "") for key in met if key not in ports]
@@ -64,7 +64,7 @@ def graph_of(fabric: Fabric) -> Graph:
     switches = [(f"s{number}", wire) for number, wire in enumerate(one for one in wires if one.is_switch)]
     edges = [edge for wire in wires if not wire.is_switch for edge in _cable_edges(wire, ids)]
     edges += [Edge(ids[port.key], id, "", dashed=False) for id, wire in switches for port in wire.ports]
-    edges += [Edge(ids[one], ids[other], lies(link), dashed=True) for link in loops for one, other in [ends(link)]]
+    edges += [Edge(ids[one], ids[other], lies(link), dashed=True) for link in loops for one, other in [link.ends]]
     return Graph(
         tuple(_clusters(shown, ids)),
         tuple((id, f"switch, {len(wire.ports)} ports") for id, wire in switches),
@@ -89,7 +89,7 @@ def _cable_edges(wire: Wire, ids: Mapping[PortKey, str]) -> Iterator[Edge]:
     label = wire_lies(wire)
     if len(sides) != 2 or len(sides[0]) != len(sides[1]) or "one-way" in label:
         for link in wire.links:
-            one, other = ends(link)
+            one, other = link.ends
             yield Edge(ids[one], ids[other], lies(link), dashed=link.kind == "one-way")
         return
     for one, other in zip(*(([port.key for port in side]) for side in sides), strict=True):

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+from fabricdoc.model.fabric import Fabric, Link, Netdev, Node, PortKey
 from fabricdoc.model.joining import Joining
-
-PortKey = tuple[str, str]  # node name, netdev
 
 
 class Port(NamedTuple):
@@ -93,10 +91,10 @@ def wires_of(fabric: Fabric, ports: Mapping[PortKey, Port]) -> list[Wire]:
     links = [link for link in (() if isinstance(fabric.links, Unknown) else fabric.links) if link.kind != "loop"]
     groups = Joining[PortKey]()
     for link in links:
-        groups.join(*ends(link))
+        groups.join(*link.ends)
     of: dict[PortKey, list[Link]] = {}
     for link in links:
-        of.setdefault(groups.root(ends(link)[0]), []).append(link)
+        of.setdefault(groups.root(link.ends[0]), []).append(link)
     place = {key: number for number, key in enumerate(ports)}
     found = [
         Wire(
@@ -106,11 +104,6 @@ def wires_of(fabric: Fabric, ports: Mapping[PortKey, Port]) -> list[Wire]:
         for group in groups.groups()
     ]
     return sorted(found, key=lambda wire: place.get(wire.ports[0].key, -1))
-
-
-def ends(link: Link) -> tuple[PortKey, PortKey]:
-    """Both ends of a link as keys."""
-    return (link.a.node, link.a.netdev), (link.b.node, link.b.netdev)
 
 
 def lone_ports(fabric: Fabric, ports: Mapping[PortKey, Port], wires: list[Wire]) -> list[Lone]:

@@ -74,7 +74,7 @@ def _proof_text(run: Run, netdev: str, node: str) -> str:
     if isinstance(run.links, Unknown):
         return ""
     for link in run.links:
-        if (node, netdev) in ((link.a.node, link.a.netdev), (link.b.node, link.b.netdev)):
+        if (node, netdev) in link.ends:
             proof = link.proof
             heard = proof.frames_a_to_b or proof.frames_b_to_a
             counts = f", {proof.frames_a_to_b} and {proof.frames_b_to_a} {_heard_as(proof)}" if heard else ""

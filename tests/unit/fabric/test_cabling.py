@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fabricdoc.checks import limit
 from fabricdoc.fabric.cabling import hca_of_netdev, links_from, rdma_netdevs
-from fabricdoc.fabric.heard import Heard, Hearing, Method, PortKey
+from fabricdoc.fabric.heard import Heard, Hearing, Method
 from fabricdoc.fabric.rails import joined_ports
-from fabricdoc.model.fabric import Link
+from fabricdoc.model.fabric import Link, PortKey
 from fabricdoc.model.joining import Joining
 from tests.fabrics import hca, netdev, node
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.fabric.heard import DIRECT, SWITCHED, Hearing, Method, PortKey, proof_of, settled
+from fabricdoc.fabric.heard import DIRECT, SWITCHED, Hearing, Method, proof_of, settled
+from fabricdoc.model.fabric import PortKey
 
 pytestmark = pytest.mark.unit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.fabric.joined import Agreed, ends_of
+from fabricdoc.fabric.joined import Agreed
 from tests.fabrics import crossed_pair, link
 from tests.fabrics.spark import spark_straight
 
@@ -22,7 +22,7 @@ def test_direct_links_and_groups_join() -> None:
     assert agreed.joins((("alpha", "p0"), ("gamma", "p0")))
     assert not agreed.joins((("alpha", "p0"), ("beta", "p1")))
     assert not agreed.joins((("alpha", "p0"), ("delta", "p0")))
-    assert ends_of(links[2]) == (("alpha", "p1"), ("beta", "p1"))
+    assert links[2].ends == (("alpha", "p1"), ("beta", "p1"))
 
 
 def test_a_loop_joins_nothing() -> None:

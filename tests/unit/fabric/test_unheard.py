@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.fabric.heard import Heard, Hearing, PortKey
+from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.fabric.unheard import cage_of_port, down_ports, foreign_machines, unheard_ports
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Cage, Endpoint, Link, LinkProof, LldpNeighbour, Neighbour, Node
+from fabricdoc.model.fabric import Cage, Endpoint, Link, LinkProof, LldpNeighbour, Neighbour, Node, PortKey
 from fabricdoc.model.findings import Finding
 from tests.fabrics import hca, link, netdev, node
 
