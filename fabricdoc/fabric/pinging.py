@@ -104,7 +104,7 @@ def _black_holes(
 ) -> Iterator[Finding]:
     """Pairs of ports where small datagrams arrive and those that both MTUs allow do not, in one or both directions."""
     holes: dict[Direction, list[tuple[Asked, Asked]]] = defaultdict(list)
-    for (a, b), asked in by_way.items():
+    for (a, b), asked in sorted(by_way.items(), key=lambda way: way[0]):
         pair = _ordered((a, b))
         small, large = (min(asked, key=lambda one: one.size), max(asked, key=lambda one: one.size))
         if (kinds.get(pair) in ("cable", "segment") or not proven) and _is_hole(small, large):

@@ -102,6 +102,11 @@ def test_a_hole_that_rdma_met_already_gets_the_datagrams_as_evidence() -> None:
     assert found[0].cause == "Packets are lost."
 
 
+def test_a_hole_is_told_alike_whichever_node_answered_first() -> None:
+    there, back = asks(A0, B1, large=False), asks(B1, A0, large=False)
+    assert pinged(crossed_pair(), [*back, *there]).findings == pinged(crossed_pair(), [*there, *back]).findings
+
+
 def test_one_direction_is_enough_and_told_as_one() -> None:
     fabric = pinged(crossed_pair(), [*asks(A0, B1), *asks(B1, A0, large=False)])
     (hole,) = fabric.findings
