@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from fabricdoc.model.documents import Document, Fact, Frozen
+from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.fabric import Link
 
 View = Literal["graph", "eager", "throughput"]
-Op = Literal["all_reduce", "all_gather"]
+Op = Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"]
+Dtype = Literal["bfloat16", "float16", "float32", "int32"]
 Backend = Literal["gloo", "nccl"]
 Objective = Literal["decode", "prefill", "mix"]
-Target = Literal["network", "rails", "algorithm", "protocol", "channels", "none"]
+Target = Literal["network", "rails", "algorithm", "protocol", "channels", "gpu_direct", "none"]
+Search = Literal["grid", "adaptive"]
+Round = Literal["proof", "search", "combine", "confirm", "drop"]
 
 
 class Candidate(Frozen):
@@ -23,7 +26,9 @@ class Candidate(Frozen):
 
     `variables` are equal on every node; `node_variables` are keyed by node name and win. With `on_base` they
     are laid over base's variables; without (default, current) they stand alone. `targets` is what the set
-    means to change, so that proof can say whether it did.
+    means to change, so that proof can say whether it did. `set_name` is the file of presets/candidates it came from;
+    `risk` is one sentence on what may go wrong with it, empty where nothing is known. `fresh_agent`: its variables are
+    read when torch is loaded, not when NCCL starts (LD_PRELOAD, OMP_*), so it needs an agent of its own.
     """
 
     name: str
@@ -34,14 +39,30 @@ class Candidate(Frozen):
     targets: tuple[Target, ...] = ("none",)
     why: str = ""
     source: str = ""
+    set_name: str = ""
+    risk: str = ""
+    fresh_agent: bool = False
+
+
+class NotOffered(Frozen):
+    """A candidate of an asked set that this fabric, platform or NCCL rules out, and why, in one sentence."""
+
+    name: str
+    set_name: str
+    reason: str
 
 
 class Shape(Frozen):
-    """One collective to time: `size` in bytes is the message (all_reduce) or total output (all_gather)."""
+    """One collective to time; `size` in bytes is the message as nccl-tests counts it.
+
+    all_reduce, broadcast, send_recv: the message; all_gather: the whole output; reduce_scatter, all_to_all: the whole
+    input of one rank. `in_place` as nccl-tests means it; where it is false input and output are two buffers.
+    """
 
     op: Op
     size: int
-    dtype: Literal["bfloat16", "float32"] = "bfloat16"
+    dtype: Dtype = "bfloat16"
+    in_place: bool = True
     phase: Literal["decode", "prefill", "grid"] = "grid"
     count: float = 0.0
 
@@ -66,7 +87,8 @@ class Estimate(Frozen):
 class Plan(Frozen):
     """Everything needed to repeat the run: candidates, shapes, views, blocks, order seed, limits.
 
-    `unified_memory` names the nodes whose GPU shares the host's memory: they keep more of it free.
+    `unified_memory` names the nodes whose GPU shares the host's memory: they keep more of it free. `not_offered` are
+    the candidates of the asked sets that were left out, each with its reason. `budget_s` is the user's limit of time.
     """
 
     backend: Backend
@@ -81,6 +103,9 @@ class Plan(Frozen):
     objective: Objective
     estimate: Estimate
     unified_memory: tuple[str, ...] = ()
+    not_offered: tuple[NotOffered, ...] = ()
+    search: Search = "grid"
+    budget_s: float | None = None
 
 
 class Choice(Frozen):
@@ -112,28 +137,60 @@ class Proof(Frozen):
 
 
 class Cell(Frozen):
-    """Summary of one view, op and size of one launch (see the module header)."""
+    """Summary of one view, op and size of one launch (see the module header).
+
+    `skew_us` is the median over calls of how much later the last rank entered than the first, where it was measured.
+    """
 
     view: View
     op: Op
     size: int
     dtype: str
+    in_place: bool = True
     calls: int
     median_us: float
     p95_us: float
     p99_us: float
     max_us: float
     correct: bool
+    skew_us: float | None = None
+
+
+class Stack(Frozen):
+    """Where a rank that hung stood: the lines of its Python stack, innermost call last."""
+
+    rank: int
+    lines: tuple[str, ...]
+
+
+class NodeState(Frozen):
+    """What could disturb a launch on one node, before and after it.
+
+    `sm_clock_mhz` (before, after) of its first GPU; `other_gpu_processes` are pids that are not ours; `port_bytes` is
+    what each port (device/port or netdev) sent and received meanwhile; `port_errors` the error counters that moved.
+    """
+
+    node: str
+    sm_clock_mhz: Fact[tuple[int, int]] = NOT_READ
+    throttled: Fact[tuple[str, ...]] = NOT_READ
+    other_gpu_processes: Fact[tuple[int, ...]] = NOT_READ
+    load_1min: Fact[float] = NOT_READ
+    port_bytes: dict[str, tuple[int, int]] = {}
+    port_errors: dict[str, int] = {}
 
 
 LaunchStatus = Literal["ok", "failed", "incorrect", "timeout", "interrupted"]
 
 
 class Launch(Frozen):
-    """One fresh start of all rank processes under one candidate."""
+    """One fresh start of all rank processes under one candidate.
+
+    `stacks` holds where each rank stood that hung. `states` says what each node was while the
+    launch ran; `disturbed` is the reason why its whole block must not be judged, empty where nothing was seen.
+    """
 
     number: int
-    round: Literal["proof", "search", "confirm"]
+    round: Round
     block: int
     position: int
     candidate: str
@@ -147,6 +204,9 @@ class Launch(Frozen):
     cells: tuple[Cell, ...] = ()
     proof: Proof | None = None
     timings_s: dict[str, float] = {}
+    stacks: tuple[Stack, ...] = ()
+    states: tuple[NodeState, ...] = ()
+    disturbed: str = ""
 
 
 class NodeContext(Frozen):
@@ -164,7 +224,10 @@ class NodeContext(Frozen):
 
 
 class Run(Document):
-    """A whole bench. `status` is complete, interrupted (work so far kept) or running (or killed)."""
+    """A whole bench. `status` is complete, interrupted (work so far kept) or running (or killed).
+
+    `resumed` are the times (UTC) at which it was taken up again.
+    """
 
     kind: ClassVar[str] = "run"
 
@@ -175,3 +238,4 @@ class Run(Document):
     nodes: tuple[NodeContext, ...]
     links: Fact[tuple[Link, ...]] = ()
     launches: tuple[Launch, ...] = ()
+    resumed: tuple[str, ...] = ()

@@ -29,6 +29,8 @@ class CellVerdict(Frozen):
     view: str
     op: str
     size: int
+    dtype: str = "bfloat16"
+    in_place: bool = True
     phase: str
     base_us: float
     candidate_us: float
