@@ -19,12 +19,13 @@ help:  ## this list
 demo:  ## the whole main job on two pretend nodes of this machine; ARGS="--json" and the like
 	@$(RUN) torch -m fabricdoc demo $(ARGS)
 
-test: check  ## everything: check, then all lab tests, then the RoCE lab (two virtual machines)
+test: check  ## everything: check, the long unit tests, all lab tests, the RoCE lab (two virtual machines)
+	@$(LIMIT) 900 $(PYTEST) -m long -n 2 tests/unit
 	@$(LIMIT) 2400 $(PYTEST) -m lab
 	@$(LIMIT) 1800 $(PYTEST) -m roce tests/roce -rs --durations=0 --durations-min=1
 
 check: $(if $(filter 1,$(APT)),deps) lint  ## at most three minutes: lint, unit tests, one lab launch
-	@$(LIMIT) 900 $(PYTEST) -m unit -n 2
+	@$(LIMIT) 900 $(PYTEST) -m "unit and not long" -n 2 tests/unit
 	@$(LIMIT) 300 $(PYTEST) -m lab tests/lab/test_smoke.py
 
 # Apart from the limited commands: a first run takes as long as its downloads.

@@ -155,6 +155,7 @@ def test_the_shipped_sets_are_right(name: str) -> None:
         assert not offer.nccl or parse_conditions(offer.nccl)
 
 
+@pytest.mark.long
 @given(st.text(max_size=200))
 def test_no_text_ends_in_anything_but_offers_or_an_input_error(
     tmp_path_factory: pytest.TempPathFactory, text: str

@@ -80,6 +80,7 @@ def test_each_fault_of_one_rail_is_found_on_the_last_server(nodes: int, fault: A
     assert all(last in one.subject or any(last == piece.file for piece in one.evidence) for one in matching)
 
 
+@pytest.mark.long
 def test_a_hundred_servers_all_odd_make_findings_one_can_read() -> None:
     fabric = eight_rail_servers(100)
     nodes = tuple(

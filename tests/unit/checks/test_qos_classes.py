@@ -157,6 +157,7 @@ def test_every_fix_says_that_it_does_not_stay() -> None:
         assert all("reboot" in one.fix[-1] for one in check_qos_classes(fabric))
 
 
+@pytest.mark.long
 def test_many_ports_are_one_finding_that_one_can_read() -> None:
     fabric = with_qos(eight_rail_servers(40), pfc=on(3, 4), ecn_np=(True,) * 8, ecn_rp=(True,) * 8)
     (found,) = check_qos_classes(fabric)

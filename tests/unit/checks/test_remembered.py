@@ -53,6 +53,7 @@ def test_answers_die_with_their_object_and_never_answer_for_the_next_one() -> No
     assert all(len(cell.cell_contents) == 0 for cell in kept if isinstance(cell.cell_contents, dict))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", [roce_ports, fabric_netdevs, networks, segments_of])
 def test_no_answer_keeps_what_it_is_about_alive(ask: object) -> None:
     fabric = spark_one_cable()

@@ -52,6 +52,7 @@ def told(fabric: Fabric) -> set[tuple[str, str]]:
     return {(one.id, one.subject) for one in found if one.severity != "info"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FABRICS)
 def test_no_unknown_fact_of_a_node_makes_a_finding(name: str) -> None:
     fabric = FABRICS[name]

@@ -102,6 +102,7 @@ def test_malformed_toml_names_the_file_and_the_line(
     assert "fabric.toml" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_closed_pipe_ends_quietly() -> None:
     script = f"{sys.executable} -m fabricdoc scan --json | head -c 1"
     done = subprocess.run(
@@ -115,6 +116,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
     assert "Broken" not in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}])
 def test_scan_of_this_machine_on_plain_terminals(env: dict[str, str]) -> None:
     done = run("scan", **env)
@@ -131,6 +133,7 @@ def test_scan_json_is_one_fabric_document() -> None:
     assert isinstance(document["nodes"][0]["hcas"], list)
 
 
+@pytest.mark.long
 def test_one_node_has_nothing_to_measure_and_gets_the_line_to_paste() -> None:
     done = run("bench")
     assert done.returncode == 2

@@ -187,6 +187,7 @@ def test_versions_are_no_addresses() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_thousand_addresses_in_one_private_network_are_quick() -> None:
     fabric = Fabric(
         nodes=tuple(node(f"n{k}", netdevs=[netdev("p0", ip=f"10.0.{k // 250}.{k % 250 + 1}")]) for k in range(500))
@@ -209,6 +210,7 @@ def test_a_wide_network_moves_too_where_its_class_allows_it() -> None:
         assert "10.0.0.0/8" in text and "192.168.0.0/16" in text
 
 
+@pytest.mark.long
 def test_no_network_is_left_where_it_was_by_chance() -> None:
     """One key in 256 flips no bit of a /24 of 192.168: such a key is not taken."""
     for _ in range(300):

@@ -112,6 +112,7 @@ def ids(fabric: Fabric) -> list[tuple[str, str]]:
 distinct = st.lists(SECRET, min_size=len(WORDS), max_size=len(WORDS), unique=True)
 
 
+@pytest.mark.long
 @settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
 @given(distinct, st.sampled_from(SHAPES), st.sampled_from(IMAGES), st.booleans(), st.booleans())
 def test_no_name_survives_and_findings_stay(

@@ -137,12 +137,14 @@ def test_random_text_is_read(text: str) -> None:
         assert 1 <= part.first <= part.last
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=12), max_size=30), st.sampled_from(["\n", " ", "\t"]))
 def test_text_of_known_words_is_read(words: list[str], between: str) -> None:
     read_text("ethtool-S-e0.txt", between.join(words))
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 60))
 def test_mixed_cut_and_scribbled_outputs_are_read(seed: int, count: int) -> None:

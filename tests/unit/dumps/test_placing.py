@@ -177,6 +177,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=8), st.text(max_size=20))
 def test_any_words_are_placed_on_lines_that_are_there(words: list[str], subject: str) -> None:

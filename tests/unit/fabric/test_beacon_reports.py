@@ -192,6 +192,7 @@ KEYS = st.sampled_from(
 ROWS = st.dictionaries(KEYS, JSON | st.sampled_from(["p0", "beacon", "alpha"]) | st.lists(st.dictionaries(KEYS, JSON)))
 
 
+@pytest.mark.long
 @given(st.lists(ROWS | JSON, max_size=4))
 def test_no_report_raises_and_none_makes_a_link_of_unknown_ports(rows: list[Any]) -> None:
     opened, heard = Opened(ASKED), Heard()

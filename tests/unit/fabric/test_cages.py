@@ -279,6 +279,7 @@ FACT = st.one_of(st.sampled_from(["p0", "p1", "", "pf0", CHIP, "0000:01:00.0"]),
 NAMES = ["enp1s0f0np0", "enp1s0f1np1", "enP2p1s0f0np0", "enP2p1s0f1np1"]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.lists(st.tuples(FACT, FACT, FACT, st.sampled_from(NAMES)), min_size=4, max_size=4))
 def test_an_hca_is_in_one_cage_and_a_cage_on_one_chip(rows: list[tuple[Any, Any, Any, str]]) -> None:

@@ -173,6 +173,7 @@ CHAIN = st.lists(st.sampled_from([RP, "0000:10:02.0", "0000:30:01.0", UP, DOWN_A
 ORDER = ("PIX", "PXB", "PHB", "NODE", "SYS", "")
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(CHAIN, CHAIN, st.sampled_from([-1, 0, 1]), st.sampled_from([-1, 0, 1]))
 def test_a_path_is_the_same_both_ways_and_not_longer_below_a_shared_bridge(

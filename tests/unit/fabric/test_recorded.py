@@ -318,6 +318,7 @@ def test_other_faults_of_a_rail() -> None:
     assert {(link.a.hca, link.b.hca) for link in crossed} == {("mlx5_5", "mlx5_6"), ("mlx5_6", "mlx5_5")}
 
 
+@pytest.mark.long
 def test_many_servers_have_names_and_addresses_of_their_own() -> None:
     fabric = eight_rail_servers(300)
     assert len({node.name for node in fabric.nodes}) == 300

@@ -72,6 +72,7 @@ def spoil(value: Any, draw: Any) -> Any:
     return draw(ODD)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_an_odd_leaf_is_refused_or_followed_but_never_a_crash(data: st.DataObject) -> None:

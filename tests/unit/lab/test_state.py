@@ -282,6 +282,7 @@ def _of_another_version(folder: Path, **changes: object) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_the_lab_of_another_version_is_left_standing(folder: Path) -> None:
     file = _of_another_version(folder, nodes="in a form of its own")
     assert live_states(folder) == () and file.exists()

@@ -294,6 +294,7 @@ def oracle(rows: list[tuple[str, str]], family: str, version: int, cidr: str | N
     return current
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(
     rows=st.lists(st.tuples(st.sampled_from(ADDRESSES), st.sampled_from([V1, V2])), min_size=1, max_size=9),

@@ -138,6 +138,7 @@ def test_which_are_kept_does_not_depend_on_who_came_first() -> None:
     assert set(there.counts) == set(back.counts)
 
 
+@pytest.mark.long
 def test_on_a_flat_segment_kept_pairs_are_mostly_mutual_and_still_join_all_ports() -> None:
     ports = crowd(512)
     kept = {}
@@ -157,6 +158,7 @@ def test_on_a_flat_segment_kept_pairs_are_mostly_mutual_and_still_join_all_ports
     assert len(reached) == 512
 
 
+@pytest.mark.long
 def test_a_liar_with_the_key_can_not_fill_the_memory() -> None:
     heard = Senders(BETA)
     tracemalloc.start()

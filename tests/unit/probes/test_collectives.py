@@ -73,6 +73,7 @@ def test_not_a_number_is_never_right() -> None:
     assert not holds(buffer, pattern)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     world=st.sampled_from([1, 2, 3, 4, 5, 6, 8, 12, 16]),

@@ -191,6 +191,7 @@ def test_without_an_hca_there_is_nothing_to_watch(tmp_path: Path) -> None:
     assert (report.watched_s, report.counters, waited) == (0.0, (), [])
 
 
+@pytest.mark.long
 def test_a_watch_ends_when_the_controller_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, whole = str(spark(tmp_path)), scan.scan
     monkeypatch.setattr(scan, "scan", lambda seconds, **more: whole(seconds, root, **more))
@@ -263,6 +264,7 @@ def test_1024_slots_on_four_hcas_take_little_time(tmp_path: Path) -> None:
     assert [len(hca["ports"][0]["gids"]) for hca in report["hcas"]] == [4, 2, 4, 2]
 
 
+@pytest.mark.long
 def test_what_hangs_costs_only_itself_and_what_comes_after(tmp_path: Path) -> None:
     root = spark(tmp_path)
     (root / "proc/self").mkdir(parents=True)
@@ -380,6 +382,7 @@ RUBBISH = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(data=st.data())
 def test_whatever_a_file_holds_the_report_is_valid(tree: tuple[str, list[Path]], data: st.DataObject) -> None:

@@ -89,6 +89,7 @@ def test_every_shape_fits(shown: Any, nodes: int, width: int) -> None:
     assert max(map(len, text(eight_rail_servers(nodes), shown, width).splitlines())) <= width
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 4)), max_size=30),

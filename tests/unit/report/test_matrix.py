@@ -81,6 +81,7 @@ def test_one_way_links_are_named_up_to_a_bound(shown: Any) -> None:
     assert "and 24 more one-way links" in many
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [40, 80])
 def test_many_nodes_take_no_more_room_than_forty(shown: Any, width: int) -> None:
     many, few = (text(eight_rail_servers(count, bad_rail=5, fault="swapped"), shown, width) for count in (120, 40))

@@ -203,6 +203,7 @@ def test_a_real_process_in_another_encoding(encoding: str, cause: bytes) -> None
     assert result.stderr.startswith(b"> scan\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [(), ("--json",)])
 def test_a_closed_pipe_is_quiet_and_leaves_the_status_alone(words: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
@@ -240,6 +241,7 @@ def test_a_full_disk_is_said_once() -> None:
     assert b"Exception ignored" not in result.stderr
 
 
+@pytest.mark.long
 def test_a_program_started_without_stdout() -> None:
     result = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *child()],
@@ -281,6 +283,7 @@ def test_a_real_terminal() -> None:
     assert "\\x1b[31m" in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extra", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_real_terminal_without_colour(extra: dict[str, str]) -> None:
     said = on_terminal(**extra)

@@ -48,7 +48,7 @@ def test_totals_are_computed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        ('op = "all_reduce"', 'op = "broadcast"', r"decode\.collectives\[0\]\.op: "),
+        ('op = "all_reduce"', 'op = "gather"', r"decode\.collectives\[0\]\.op: "),
         ("count = 3", 'count = "many"', r"decode\.collectives\[0\]\.count: "),
         ("count = 3", "count = 0", r"decode\.collectives\[0\] \(r\): count, size and send_bytes must be"),
         ("size = 20480\n", "", r"decode\.collectives\[0\]\.size: Field required"),

@@ -115,6 +115,7 @@ def _write_until_killed(path: Path, run_id: str, run_of, launch_of, samples, pip
             os.write(pipe, number.to_bytes(4, "big"))
 
 
+@pytest.mark.long
 def test_kill_9_loses_nothing_that_was_acknowledged(path: Path, run_of, launch_of, samples) -> None:
     """Twenty writers die at a random moment of their work, one after another on the same file."""
     random.seed(3)

@@ -64,6 +64,7 @@ def test_a_probe_runs_inside_what_it_is_put_into(payload: bytes, tmp_path: Path)
     assert answer.message == {"event": "echo", "value": 7}
 
 
+@pytest.mark.long
 def test_a_late_node_is_killed_and_the_others_stand(payload: bytes, tmp_path: Path) -> None:
     before = children()
     nodes = [NodeSpec("late", "local", env={"NOTE": str(tmp_path / "pid")}), NodeSpec("fine", "local")]
@@ -92,6 +93,7 @@ def test_an_answer_without_one_is_explained(payload: bytes) -> None:
     assert broke.error is not None and broke.error.id == "garbage"
 
 
+@pytest.mark.long
 def test_more_nodes_than_run_at_once_all_answer(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "AT_ONCE", 2)
     answers = ask(locals_(5), "echo", {"do": "echo", "value": 1}, deadline_s=30, payload=payload)

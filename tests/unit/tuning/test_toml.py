@@ -51,6 +51,7 @@ SMALL = Preset(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(preset=presets)
 def test_any_preset_comes_back_equal(tmp_path: Path, preset: Preset) -> None:
@@ -59,6 +60,7 @@ def test_any_preset_comes_back_equal(tmp_path: Path, preset: Preset) -> None:
     assert read_preset(path) == preset
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=40)
 @given(preset=presets)
 def test_another_reader_of_toml_sees_the_same(preset: Preset) -> None:

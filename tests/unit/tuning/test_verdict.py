@@ -24,6 +24,7 @@ def _of(verdict: Verdict, name: str):
     return next(one for one in verdict.candidates if one.name == name)
 
 
+@pytest.mark.long
 def test_without_an_effect_hardly_anything_is_called_better(synthetic, profile) -> None:
     """200 runs of four candidates that are all base: at most 5 % may show a winner, even before confirmation."""
     winners = {"decode": 0, "mix": 0}

@@ -137,6 +137,7 @@ def test_every_place_that_names_a_host_is_looked_at_and_named_in_the_remark(
     ]
 
 
+@pytest.mark.long
 def test_a_flood_of_neighbours_is_asked_in_part_and_does_not_push_out_the_known(
     world: dict[str, Node | str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +203,7 @@ def test_neighbours_count_on_ports_of_hcas_and_while_they_live() -> None:
     assert list(neighbours_of(node.model_copy(update={"neighbours": Unknown(unknown="x")}))) == []
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.builds(
