@@ -104,7 +104,7 @@ def become_rank() -> None:
     """Enter the node's network, take its environment, and be the program."""
     _, _, file, *command = sys.argv
     place = json.loads(Path(file).read_text(encoding="utf-8"))[int(os.environ["PMI_RANK"])]
-    with open(place["netns"], "rb") as namespace:
+    with Path(place["netns"]).open("rb") as namespace:
         os.setns(namespace.fileno(), os.CLONE_NEWNET)  # type: ignore[attr-defined]
     os.environ.update(place["env"])
     os.execv(command[0], command)
