@@ -12,15 +12,21 @@ from fabricdoc.model.documents import Document, Frozen
 from fabricdoc.model.run import Objective
 
 Judgement = Literal["better", "worse", "same", "failed", "incorrect", "ineffective", "inconclusive"]
+Method = Literal["t", "sign-flip", "relabelling", "welch-t"]
 
 
 class Interval(Frozen):
-    """A ratio with its interval; `blocks` is the number of paired blocks behind it."""
+    """A ratio with its interval; `blocks` is the number of paired blocks behind it.
+
+    `method`: relabelling (exact, against base's two launches of a block) or sign-flip (exact, against one launch)
+    where the blocks are enough for it, else t; welch-t where the two sides share no blocks.
+    """
 
     ratio: float
     low: float
     high: float
     blocks: int
+    method: Method = "t"
 
 
 class CellVerdict(Frozen):
