@@ -11,13 +11,13 @@ Knows nothing of runs; `statistics` decides where it is used.
 
 from __future__ import annotations
 
-import heapq
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 MOST_SETS = 2187  # 3^7; where there are more sets, one less than as many are drawn
 SEED = 1969
+CHUNK = 4  # blocks whose sums are listed at once
 
 
 def resolves(blocks: int, tail: float, launches: int = 1) -> bool:
@@ -36,30 +36,49 @@ def typical_interval(differences: Sequence[Sequence[float]], tail: float) -> tup
     launches = {len(block) for block in differences}
     if len(launches) != 1 or not resolves(len(differences), tail, next(iter(launches))):
         raise ValueError(f"{len(differences)} blocks can't show an error of {tail} on each side")
-    means = list(_means(differences))
+    means = sorted(_means(differences))
     place = max(1, int(tail * (len(means) + 1) + 1e-9))
-    return heapq.nsmallest(place, means)[-1], heapq.nlargest(place, means)[-1]
+    return means[place - 1], means[-place]
 
 
-def _means(differences: Sequence[Sequence[float]]) -> Iterator[float]:
+def _means(differences: Sequence[Sequence[float]]) -> list[float]:
     launches = len(differences[0])
-    if (launches + 1) ** len(differences) > MOST_SETS:
-        pool = [value for block in differences for value in block]
-        yield from (sum(map(pool.__getitem__, one)) / len(one) for one in _drawn(len(differences), launches))
-        return
-    sums, sizes = [0.0], [0]
+    if (launches + 1) ** len(differences) <= MOST_SETS:
+        sums, sizes = _sums(differences), _sizes(len(differences), launches)
+        return [total / size for total, size in zip(sums[1:], sizes[1:], strict=True)]
+    sizes, drawn = _drawn(len(differences), launches)
+    totals = [0.0] * len(sizes)
+    for chunk, places in enumerate(drawn):
+        sums = _sums(differences[chunk * CHUNK : (chunk + 1) * CHUNK])
+        totals = [total + sums[place] for total, place in zip(totals, places, strict=True)]
+    return [total / size for total, size in zip(totals, sizes, strict=True)]
+
+
+def _sums(differences: Sequence[Sequence[float]]) -> list[float]:
+    """The sums over all sets of these blocks, the empty one first, in one fixed order."""
+    sums = [0.0]
     for block in differences:
         sums = [*sums, *(total + value for value in block for total in sums)]
-        sizes += [size + 1 for size in sizes] * launches
-    yield from (total / size for total, size in zip(sums[1:], sizes[1:], strict=True))
+    return sums
 
 
 @lru_cache(maxsize=64)
-def _drawn(blocks: int, launches: int) -> tuple[tuple[int, ...], ...]:
-    """Sets of places in the pool of all differences, at most one of a block, none empty, the same at every call."""
+def _sizes(blocks: int, launches: int) -> tuple[int, ...]:
+    """How many blocks each set of `_sums` has."""
+    sizes = [0]
+    for _ in range(blocks):
+        sizes = [*sizes, *([size + 1 for size in sizes] * launches)]
+    return tuple(sizes)
+
+
+@lru_cache(maxsize=64)
+def _drawn(blocks: int, launches: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Sets drawn with one seed, none empty, none twice: their sizes, and per chunk of blocks the place in `_sums`."""
     chance, found = random.Random(SEED), set()
+    chunks = [_sizes(min(CHUNK, blocks - first), launches) for first in range(0, blocks, CHUNK)]
     while len(found) < MOST_SETS - 1:
-        names = [chance.randint(0, launches) for _ in range(blocks)]
-        found.add(tuple(block * launches + name - 1 for block, name in enumerate(names) if name))
-        found.discard(())
-    return tuple(sorted(found))
+        found.add(tuple(chance.randrange(len(sizes)) for sizes in chunks))
+        found.discard((0,) * len(chunks))
+    sets = sorted(found)
+    counted = tuple(sum(sizes[place] for sizes, place in zip(chunks, one, strict=True)) for one in sets)
+    return counted, tuple(zip(*sets, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import Document, Frozen
-from fabricdoc.model.run import Objective
+from fabricdoc.model.run import Objective, Round
 
 Judgement = Literal["better", "worse", "same", "failed", "incorrect", "ineffective", "inconclusive"]
 Method = Literal["t", "sign-flip", "relabelling", "welch-t"]
@@ -49,7 +49,10 @@ class CandidateVerdict(Frozen):
     """A candidate's verdict under the objective, with the reason in one sentence.
 
     `score` is the ratio of the profile's communication time per step; `confirmed` is null when no
-    confirmation round was due, else whether it won again in fresh blocks.
+    confirmation round was due, else whether it won again in fresh blocks. `against_current` is the same ratio to
+    `current` (what the user runs today), where that was measured, and `current_verdict` what it allows to say.
+    `smallest_effect` (a ratio minus 1) is what would just have been called of this candidate, `blocks_needed` how many
+    blocks would do to call 5 %; null where nothing could be read.
     """
 
     name: str
@@ -60,10 +63,33 @@ class CandidateVerdict(Frozen):
     confirmation: Interval | None = None
     cells: tuple[CellVerdict, ...] = ()
     proof: Literal["seen", "echoed", "none"] = "none"
+    against_current: Interval | None = None
+    current_verdict: Judgement | None = None
+    smallest_effect: float | None = None
+    blocks_needed: int | None = None
+
+
+class Quarantined(Frozen):
+    """A block that was left out whole because something disturbed it, and what that was."""
+
+    round: Round
+    block: int
+    reason: str
+
+
+class Drift(Frozen):
+    """How base itself moved over the run: `ratio` of its time in the last block to the first along the trend, and the
+    `chance` (0 to 1) of seeing as much order among blocks without any trend."""
+
+    ratio: float
+    chance: float
 
 
 class Verdict(Document):
-    """Which set to use, why, and what was traded; `choice` is "base" when nothing beat it."""
+    """Which set to use, why, and what was traded; `choice` is "base" when nothing beat it.
+
+    `advice` says what to do where noise, disturbance or a drift kept the run from saying more.
+    """
 
     kind: ClassVar[str] = "verdict"
 
@@ -79,3 +105,6 @@ class Verdict(Document):
     smallest_effect: float
     candidates: tuple[CandidateVerdict, ...] = ()
     trade: tuple[str, ...] = ()
+    drift: Drift | None = None
+    quarantined: tuple[Quarantined, ...] = ()
+    advice: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """From the launches of a run to paired blocks: what base and each candidate took, side by side.
 
-A block counts when both its base launches ended well; a candidate is paired in it when its own launch did. Times are
-natural logarithms of the cells' medians in µs, so that differences are ratios. No statistics here.
+A block counts when both its base launches ended well and nothing disturbed any of its launches; a candidate is paired
+in it when its own launch ended well. A disturbed block is left out whole: no single launch of it is judged, however
+good it looks. Times are natural logarithms of the cells' medians in µs, so that differences are ratios. No statistics.
 """
 
 from __future__ import annotations
@@ -11,12 +12,24 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import NamedTuple
 
-from fabricdoc.model.run import Launch, Run
+from fabricdoc.model.run import Launch, Round, Run
+from fabricdoc.model.verdict import Quarantined
 
-CellKey = tuple[str, str, int]
-"""View, op and size in bytes."""
+SEARCHED: tuple[Round, ...] = ("search", "combine")
+CONFIRMED: tuple[Round, ...] = ("confirm",)
+
+
+class CellKey(NamedTuple):
+    """What was timed: view, op, size in bytes, data type, and whether output and input were one buffer."""
+
+    view: str
+    op: str
+    size: int
+    dtype: str = "bfloat16"
+    in_place: bool = True
+
 
 LogTimes = Mapping[CellKey, float]
 
@@ -29,31 +42,49 @@ class Block:
     others: Mapping[str, LogTimes]
 
 
-def blocks_of(run: Run, round_: Literal["search", "confirm"], base: str) -> tuple[Block, ...]:
-    """The complete blocks of one round, in order. Launches that did not end well are left out."""
-    launched: dict[int, list[Launch]] = defaultdict(list)
-    for launch in run.launches:
-        if launch.round == round_ and launch.status == "ok":
-            launched[launch.block].append(launch)
-    blocks = (_block(launched[number], base) for number in sorted(launched))
+def blocks_of(run: Run, rounds: Sequence[Round], base: str) -> tuple[Block, ...]:
+    """The complete, undisturbed blocks of those rounds, in order. Launches that did not end well are left out."""
+    blocks = (_block(launches, base) for launches in _grouped(run, rounds).values())
     return tuple(block for block in blocks if block is not None)
 
 
+def quarantined(run: Run) -> tuple[Quarantined, ...]:
+    """The disturbed blocks of every round, in order, each with the first reason that was stored for it."""
+    rounds: tuple[Round, ...] = ("search", "combine", "confirm", "drop")
+    found = {key: _disturbance(launches) for key, launches in _grouped(run, rounds).items()}
+    return tuple(Quarantined(round=key[0], block=key[1], reason=why) for key, why in found.items() if why)
+
+
+def _grouped(run: Run, rounds: Sequence[Round]) -> dict[tuple[Round, int], list[Launch]]:
+    """The launches of each block in the order they ran, blocks in order."""
+    found: dict[tuple[Round, int], list[Launch]] = defaultdict(list)
+    for launch in run.launches:
+        if launch.round in rounds:
+            found[launch.round, launch.block].append(launch)
+    ordered = sorted(found, key=lambda key: (rounds.index(key[0]), key[1]))
+    return {key: sorted(found[key], key=lambda launch: launch.position) for key in ordered}
+
+
+def _disturbance(launches: Sequence[Launch]) -> str:
+    return next((launch.disturbed for launch in launches if launch.disturbed), "")
+
+
 def _block(launches: Sequence[Launch], base: str) -> Block | None:
-    ordered = sorted(launches, key=lambda launch: launch.position)
-    bases = [log_times(launch) for launch in ordered if launch.candidate == base]
-    if len(bases) < 2:
+    well = [launch for launch in launches if launch.status == "ok"]
+    bases = [log_times(launch) for launch in well if launch.candidate == base]
+    if len(bases) < 2 or _disturbance(launches):
         return None
-    others = {launch.candidate: log_times(launch) for launch in ordered if launch.candidate != base}
+    others = {launch.candidate: log_times(launch) for launch in well if launch.candidate != base}
     return Block(base=(bases[0], bases[1]), others=others)
 
 
 def log_times(launch: Launch) -> LogTimes:
-    """Natural logarithm of the median of every cell; cells of one key (another dtype) are averaged."""
+    """Natural logarithm of the median of every cell; cells of one key are averaged."""
     found: dict[CellKey, list[float]] = defaultdict(list)
     for cell in launch.cells:
         if cell.median_us > 0.0 and math.isfinite(cell.median_us):
-            found[cell.view, cell.op, cell.size].append(math.log(cell.median_us))
+            key = CellKey(cell.view, cell.op, cell.size, cell.dtype, cell.in_place)
+            found[key].append(math.log(cell.median_us))
     return {key: fmean(logs) for key, logs in found.items()}
 
 

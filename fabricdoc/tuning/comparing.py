@@ -1,4 +1,6 @@
-"""One comparison: base's two launches per block against the candidate's, as ratio, interval, floor and judgement.
+"""One comparison: a candidate's launches against base's two per block, or against another candidate's one.
+
+Each gives a ratio, its interval, the floor and a judgement.
 
 The rules of measuring (at least 6 paired blocks to call a difference, at least 5 to say anything, clear of the A/A
 floor) live here and nowhere else.
@@ -12,7 +14,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Self
 
-from fabricdoc.bench.statistics import aa_floor, paired_interval
+from fabricdoc.bench.statistics import (
+    aa_floor,
+    block_interval,
+    deviation,
+    interval_half_width,
+    paired_interval,
+    smallest_effect,
+)
 from fabricdoc.model.verdict import Interval, Judgement
 from fabricdoc.tuning.blocks import Block, LogTimes
 
@@ -40,36 +49,77 @@ class Series:
         others = tuple({name: value for name, value in one.items() if value is not None} for one in read)
         return cls(base, others, aa_floor([pair[0] - pair[1] for pair in base if pair is not None]))
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation of base against itself, in logarithms; 0.0 below two blocks."""
+        own = [pair[0] - pair[1] for pair in self.base if pair is not None]
+        return deviation(own) if len(own) > 1 else 0.0
+
+    def base_by_block(self) -> list[float]:
+        """Base's mean in every block that has it, as a logarithm of µs, in order."""
+        return [(pair[0] + pair[1]) / 2.0 for pair in self.base if pair is not None]
+
 
 @dataclass(frozen=True)
 class Reading:
-    """A candidate against base in one quantity; times are medians over launches, in µs."""
+    """A candidate against base (or another reference) in one quantity; times are medians over launches, in µs.
+
+    `spread` is the standard deviation of its log ratio over blocks; infinite for a single block.
+    """
 
     interval: Interval
     floor: float
     verdict: Judgement
     base_us: float
     candidate_us: float
+    spread: float = math.inf
+
+    @property
+    def smallest_effect(self) -> float:
+        """The effect, as a ratio minus 1, that would just have been called."""
+        return smallest_effect([interval_half_width(self.interval)], self.floor)
 
 
 def compare(series: Series, name: str, comparisons: int) -> Reading | None:
     """Read candidate `name` against base, or None when no block has both.
 
-    One log ratio per block: the mean of base's two logarithms minus the candidate's. `comparisons` is the number of
-    candidates judged at once.
+    Per block: the logarithm of each of base's two times minus the candidate's. `comparisons` is the number of
+    readings that may be called at once.
     """
     blocks = zip(series.base, series.others, strict=True)
-    paired = [(*pair, others[name]) for pair, others in blocks if pair is not None and name in others]
+    paired = [(pair, others[name]) for pair, others in blocks if pair is not None and name in others]
     if not paired:
         return None
-    ratios = [(first + second) / 2.0 - mine for first, second, mine in paired]
+    differences = [(first - mine, second - mine) for (first, second), mine in paired]
+    interval = block_interval(differences, comparisons=comparisons)
+    bases = [value for pair, _ in paired for value in pair]
+    means = [sum(one) / 2.0 for one in differences]
+    return _reading(interval, series.floor, bases, [mine for _, mine in paired], means)
+
+
+def compare_to(series: Series, name: str, reference: str, comparisons: int) -> Reading | None:
+    """Read candidate `name` against candidate `reference` in the blocks that have both, or None without any.
+
+    The floor is base's: how far two launches of one setting lie apart does not depend on which.
+    """
+    paired = [(others[reference], others[name]) for others in series.others if {reference, name} <= others.keys()]
+    if not paired:
+        return None
+    ratios = [theirs - mine for theirs, mine in paired]
     interval = paired_interval(ratios, comparisons=comparisons)
+    return _reading(interval, series.floor, [one for one, _ in paired], [mine for _, mine in paired], ratios)
+
+
+def _reading(
+    interval: Interval, floor: float, reference: Sequence[float], mine: Sequence[float], ratios: Sequence[float]
+) -> Reading:
     return Reading(
         interval=interval,
-        floor=series.floor,
-        verdict=called(interval, series.floor),
-        base_us=math.exp(median(value for first, second, _ in paired for value in (first, second))),
-        candidate_us=math.exp(median(mine for _, _, mine in paired)),
+        floor=floor,
+        verdict=called(interval, floor),
+        base_us=math.exp(median(reference)),
+        candidate_us=math.exp(median(mine)),
+        spread=deviation(ratios),
     )
 
 

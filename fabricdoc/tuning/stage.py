@@ -72,12 +72,13 @@ def stage_recipe(profile: Profile, phase: Phase, measured: Sequence[CellKey]) ->
         if not _crosses(one):
             continue
         order = ("graph", "eager") if phase == "decode" and one.in_graph else ("eager", "graph")
-        views = [view for view in order if any(key[:2] == (view, one.op) for key in measured)]
+        views = [view for view in order if any((key.view, key.op) == (view, one.op) for key in measured)]
         if not views:
             missing.append(one.op)
             continue
-        sizes = sorted(size for view, op, size in measured if (view, op) == (views[0], one.op))
-        calls.append(_call(one.count, views[0], one.op, one.size, sizes))
+        like = _like(one, views[0], measured)
+        sizes = sorted(key.size for key in measured if key._replace(size=0) == like)
+        calls.append(_call(one, like, sizes))
         if one.size > sizes[-1]:
             beyond.append(
                 f"{shape_text(one.op, one.size)} was not measured: its time is taken from"
@@ -86,21 +87,27 @@ def stage_recipe(profile: Profile, phase: Phase, measured: Sequence[CellKey]) ->
     return StageRecipe(phase, tuple(calls), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(beyond)))
 
 
+def _like(one: Collective, view: str, measured: Sequence[CellKey]) -> CellKey:
+    """The kind of cell (its size left 0) that stands for a collective: its own type and in place where measured."""
+    kinds = {key._replace(size=0) for key in measured if (key.view, key.op) == (view, one.op)}
+    return min(kinds, key=lambda kind: (kind.dtype != one.dtype, not kind.in_place, kind))
+
+
 def _crosses(one: Collective) -> bool:
     """Whether NCCL carries it between nodes (the same rule as a bench's shapes)."""
     return one.spans_nodes and one.bypass == "none"
 
 
-def _call(count: int, view: str, op: str, size: int, sizes: Sequence[int]) -> Call:
-    """The call from the ascending `sizes` (bytes) measured for its view and op."""
-    place = bisect_left(sizes, size)
+def _call(one: Collective, like: CellKey, sizes: Sequence[int]) -> Call:
+    """The calls of a collective from the ascending `sizes` (bytes) measured for its kind of cell."""
+    place = bisect_left(sizes, one.size)
     if place == len(sizes):
-        return Call(count, (((view, op, sizes[-1]), 1.0),), math.log(size / sizes[-1]))
-    if place == 0 or sizes[place] == size:
-        return Call(count, (((view, op, sizes[place]), 1.0),))
+        return Call(one.count, ((like._replace(size=sizes[-1]), 1.0),), math.log(one.size / sizes[-1]))
+    if place == 0 or sizes[place] == one.size:
+        return Call(one.count, ((like._replace(size=sizes[place]), 1.0),))
     below, above = sizes[place - 1], sizes[place]
-    part = math.log(size / below) / math.log(above / below)
-    return Call(count, (((view, op, below), 1.0 - part), ((view, op, above), part)))
+    part = math.log(one.size / below) / math.log(above / below)
+    return Call(one.count, ((like._replace(size=below), 1.0 - part), (like._replace(size=above), part)))
 
 
 def phases_of(profile: Profile) -> dict[tuple[str, int], Phase]:

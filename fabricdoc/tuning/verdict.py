@@ -14,24 +14,24 @@ from fabricdoc.bench.statistics import interval_half_width, smallest_effect
 from fabricdoc.errors import InputError
 from fabricdoc.model.profile import Profile
 from fabricdoc.model.run import Candidate, Launch, Objective, Run
-from fabricdoc.model.verdict import CandidateVerdict, Interval, Verdict
-from fabricdoc.tuning.blocks import blocks_of
-from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK
+from fabricdoc.model.verdict import CandidateVerdict, Drift, Interval, Verdict
+from fabricdoc.tuning.blocks import CONFIRMED, SEARCHED, blocks_of, quarantined
+from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading
+from fabricdoc.tuning.doubts import advice_of, drift_of, drift_text, drifted, needed, noise_text, too_noisy
 from fabricdoc.tuning.objective import NOTHING_SENT, Decision, decide, due_phases, main_phase
 from fabricdoc.tuning.settled import Settled, failed, grade_of, incorrect, settle
 from fabricdoc.tuning.trade import beyond_of, trade_of
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
 from fabricdoc.tuning.wording import effect_text, interval_text
 
-NOISY = 0.5  # a smallest visible effect (ratio minus 1) above which the reader is told that noise hid the rest
-
 
 @dataclass(frozen=True)
 class _Round:
-    """One round's scales, and what each of its live candidates weighs."""
+    """One round's scales, what each of its live candidates weighs, and how many readings may be called at once."""
 
     scales: Scales
     weighed: Mapping[str, Weighed]
+    comparisons: int
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,11 @@ def judge(run: Run, profile: Profile, objective: Objective = "mix") -> Verdict:
         if one.name != base.name
     }
     live = [name for name, verdict in settled.items() if verdict is None]
-    search = _round(Scales.of(blocks_of(run, "search", base.name), profile), live)
-    confirm = _round(Scales.of(blocks_of(run, "confirm", base.name), profile), live)
+    current = next((one.name for one in run.plan.candidates if one.role == "current" and one.name in live), None)
+    search, confirm = (
+        _round(Scales.of(blocks_of(run, rounds, base.name), profile), live, objective, current)
+        for rounds in (SEARCHED, CONFIRMED)
+    )
     judged = [
         _judge_candidate(one, run, settled[one.name], search, confirm, objective)
         for one in run.plan.candidates
@@ -81,11 +84,12 @@ def _launches(run: Run, name: str) -> tuple[Launch, ...]:
     return tuple(launch for launch in run.launches if launch.candidate == name)
 
 
-def _round(scales: Scales, live: Sequence[str]) -> _Round:
-    """Weigh every live candidate that the round has; the intervals are corrected for those with enough blocks."""
-    paired = {name: scales.paired(name) for name in live}
-    comparisons = sum(blocks >= BLOCKS_TO_SPEAK for blocks in paired.values()) or len(live) or 1
-    return _Round(scales, {name: weigh(name, scales, comparisons) for name, blocks in paired.items() if blocks})
+def _round(scales: Scales, live: Sequence[str], objective: Objective, current: str | None) -> _Round:
+    """Weigh every live candidate that the round has; the intervals are corrected for all of them, dropped ones too."""
+    tried = [name for name in live if scales.paired(name)]
+    due = len(due_phases(objective, scales.recipes)) or 1
+    weighed = {name: weigh(name, scales, len(tried), due=due, current=current) for name in tried}
+    return _Round(scales, weighed, due * (len(tried) or 1))
 
 
 def _judge_candidate(
@@ -99,25 +103,45 @@ def _judge_candidate(
     if weighed is None:
         reason = "It was not launched in a complete block."
         return _Judged(one, CandidateVerdict(name=one.name, verdict="inconclusive", reason=reason, proof=proof))
-    decision = decide(weighed, objective, search.scales.recipes)
+    decision = _unless_hidden(decide(weighed, objective, search.scales.recipes), search, weighed)
     confirmed, again = _confirmation(one, decision, confirm, objective)
+    reading, against = _main(weighed, decision), weighed.against_current.get(decision.phase or "decode")
     verdict = CandidateVerdict(
         name=one.name,
         verdict="same" if confirmed is False else decision.verdict,
-        reason=_reason(one, decision, confirmed, again),
-        score=_score(weighed, decision),
+        reason=_reason(one, decision, confirmed, again, against),
+        score=None if reading is None else reading.interval,
         confirmed=confirmed,
         confirmation=again,
         cells=weighed.cells,
         proof=proof,
+        against_current=None if against is None else against.interval,
+        current_verdict=None if against is None else against.verdict,
+        smallest_effect=None if reading is None else reading.smallest_effect,
+        blocks_needed=_needed(search, weighed, decision),
     )
     return _Judged(one, verdict, weighed, decision)
 
 
-def _score(weighed: Weighed, decision: Decision) -> Interval | None:
-    """The interval of the stage the decision rests on, else of the first stage that was read."""
+def _unless_hidden(decision: Decision, search: _Round, weighed: Weighed) -> Decision:
+    """The decision, or inconclusive where "same" only means that noise would have hidden a large effect."""
+    reading = _main(weighed, decision)
+    if decision.verdict != "same" or weighed.lost or reading is None or not too_noisy(reading):
+        return decision
+    return Decision("inconclusive", noise_text(reading, _needed(search, weighed, decision)), decision.phase)
+
+
+def _needed(search: _Round, weighed: Weighed, decision: Decision) -> int | None:
+    phase = decision.phase or next(iter(weighed.stages), None)
+    if phase not in weighed.stages:
+        return None
+    return needed(weighed.stages[phase], search.scales.stages[phase], search.comparisons)
+
+
+def _main(weighed: Weighed, decision: Decision) -> Reading | None:
+    """The reading of the stage the decision rests on, else of the first stage that was read."""
     readings = [weighed.stages[decision.phase]] if decision.phase else list(weighed.stages.values())
-    return readings[0].interval if readings else None
+    return readings[0] if readings else None
 
 
 def _confirmation(
@@ -135,7 +159,16 @@ def _confirmation(
     return again.verdict == "better" and weighed.stages[decision.phase].verdict == "better", interval
 
 
-def _reason(one: Candidate, decision: Decision, confirmed: bool | None, again: Interval | None) -> str:
+def _reason(
+    one: Candidate, decision: Decision, confirmed: bool | None, again: Interval | None, against: Reading | None
+) -> str:
+    told = _against_base(one, decision, confirmed, again)
+    if against is None or against.interval.blocks < BLOCKS_TO_SPEAK:
+        return told
+    return f"{told[:-1]}; against your current settings: {interval_text(against.interval)}, {against.verdict}."
+
+
+def _against_base(one: Candidate, decision: Decision, confirmed: bool | None, again: Interval | None) -> str:
     if one.role == "current":
         return _stop(f"Your current settings against base: {decision.reason}")
     if one.role == "default":
@@ -172,9 +205,12 @@ def _verdict(
         if phase in one.stages and one.blocks >= BLOCKS_TO_SPEAK
     ]  # fmt: skip
     effect = smallest_effect(halves, floor) if halves else 0.0
-    obstacle = _obstacle(run, objective, base_launches, search)
+    drift = None if phase is None else drift_of(scales.stages[phase])
+    obstacle = _obstacle(run, objective, base_launches, search) or _doubt(judged, drift)
     best = None if obstacle else _best(judged)
     waiting = [] if obstacle or best else _waiting(judged)
+    left_out = quarantined(run)
+    blocks = [one.verdict.blocks_needed for one in judged if one.decision and one.decision.verdict == "inconclusive"]
     return Verdict(
         run=run.id,
         objective=objective,
@@ -188,7 +224,33 @@ def _verdict(
         smallest_effect=effect,
         candidates=tuple(one.verdict for one in judged),
         trade=_trade(best, objective, search, base_launches) + _outsiders(judged),
-    )
+        drift=drift,
+        quarantined=left_out,
+        advice=advice_of(drift, left_out, run.plan.blocks, noisy=bool(_hidden(judged)),
+                         blocks=max((one for one in blocks if one), default=None)),
+    )  # fmt: skip
+
+
+def _hidden(judged: Sequence[_Judged]) -> list[_Judged]:
+    """The candidates whose effect, if any, noise hides."""
+    return [
+        one
+        for one in judged
+        if one.decision and one.decision.verdict == "inconclusive" and one.decision.reason.startswith("too noisy")
+    ]
+
+
+def _hidden_reason(one: _Judged) -> str:
+    return "" if one.decision is None else one.decision.reason
+
+
+def _doubt(judged: Sequence[_Judged], drift: Drift | None) -> str:
+    """Why nothing is concluded though all was measured: nodes that changed meanwhile, or noise over everything."""
+    if drift is not None and drifted(drift, "limit"):
+        return _stop(f"{drift_text(drift)}: these nodes were not the same at the end, so nothing is concluded")
+    tried = [one for one in judged if one.candidate.role == "candidate" and one.decision is not None]
+    hidden = [one for one in _hidden(judged) if one.candidate.role == "candidate"]
+    return f"Nothing can be told: {_hidden_reason(hidden[0])}." if tried and len(hidden) == len(tried) else ""
 
 
 def _obstacle(run: Run, objective: Objective, base_launches: Sequence[Launch], search: _Round) -> str:
@@ -201,13 +263,18 @@ def _obstacle(run: Run, objective: Objective, base_launches: Sequence[Launch], s
     if blocks < BLOCKS_TO_SPEAK:
         if failure is not None:
             return f"Base itself failed: {failure.reason}."
-        end = f" ({run.reason})" if run.reason else ""
+        end = f" ({run.reason})" if run.reason else _lost_blocks(run)
         return f"Only {blocks} complete block{'' if blocks == 1 else 's'}{end}: at least {BLOCKS_TO_CALL} are needed."
     due = due_phases(objective, recipes)
     if not due:
         return ""
     missing = [f"{op} of {phase}" for phase in due for op in recipes[phase].missing]
     return f"Not measured: {', '.join(missing)}; measure again with this profile." if missing else ""
+
+
+def _lost_blocks(run: Run) -> str:
+    lost = quarantined(run)
+    return f" ({len(lost)} more were disturbed: {lost[0].reason})" if lost else ""
 
 
 def _best(judged: Sequence[_Judged]) -> _Judged | None:
@@ -243,9 +310,8 @@ def _choice_reason(
     tried = sum(one.candidate.role == "candidate" for one in judged)
     if not tried:
         return "Keep base: there was no candidate beside it."
-    noisy = " The launches were too noisy to see less: measure again on idle nodes." if effect >= NOISY else ""
     return f"Keep base: none of {tried} candidate{'' if tried == 1 else 's'} was better" + (
-        f"; {effect_text(effect)} or more would have been called.{noisy}" if effect else "."
+        f"; {effect_text(effect)} or more would have been called." if effect else "."
     )
 
 

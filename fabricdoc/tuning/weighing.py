@@ -6,12 +6,12 @@ Numbers only; what they mean under an objective is `objective`'s business.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabricdoc.model.profile import Profile
 from fabricdoc.model.verdict import CellVerdict
 from fabricdoc.tuning.blocks import Block, CellKey, LogTimes, measured_by_base
-from fabricdoc.tuning.comparing import Quantity, Reading, Series, compare
+from fabricdoc.tuning.comparing import Quantity, Reading, Series, compare, compare_to
 from fabricdoc.tuning.stage import PHASES, Phase, StageRecipe, phases_of, stage_recipe
 
 
@@ -51,23 +51,35 @@ class Scales:
 
 @dataclass(frozen=True)
 class Weighed:
-    """A candidate's readings of one round; `lost` are the cells the profile uses that are worse."""
+    """A candidate's readings of one round; `lost` are the cells the profile uses that are worse, `against_current` its
+    readings of the stages against what the user runs today (empty where that was not measured)."""
 
     name: str
     blocks: int
     stages: Mapping[Phase, Reading]
     cells: tuple[CellVerdict, ...]
     lost: tuple[CellVerdict, ...]
+    against_current: Mapping[Phase, Reading] = field(default_factory=dict)
 
 
-def weigh(name: str, scales: Scales, comparisons: int) -> Weighed:
-    """Read every stage and every cell of candidate `name`; `comparisons` is the number of candidates judged at once."""
-    read = {phase: compare(series, name, comparisons) for phase, series in scales.stages.items()}
+def weigh(name: str, scales: Scales, comparisons: int, *, due: int = 1, current: str | None = None) -> Weighed:
+    """Read every stage and every cell of candidate `name`.
+
+    `comparisons` is the number of candidates judged at once, `due` in how many stages each of them may win, `current`
+    the candidate that every other one is held against too.
+    """
+    read = {phase: compare(series, name, comparisons * due) for phase, series in scales.stages.items()}
     stages = {phase: reading for phase, reading in read.items() if reading is not None}
+    held = {
+        phase: compare_to(series, name, current, comparisons * due)
+        for phase, series in scales.stages.items()
+        if current is not None and current != name
+    }
+    against = {phase: reading for phase, reading in held.items() if reading is not None}
     cells = {key: cell for key in scales.cells if (cell := _cell(key, name, scales, comparisons)) is not None}
     scored = scales.scored
     lost = tuple(cell for key, cell in cells.items() if key in scored and cell.verdict == "worse")
-    return Weighed(name, scales.paired(name), stages, tuple(cells.values()), lost)
+    return Weighed(name, scales.paired(name), stages, tuple(cells.values()), lost, against)
 
 
 def cell_quantity(key: CellKey) -> Quantity:
@@ -83,12 +95,9 @@ def _cell(key: CellKey, name: str, scales: Scales, comparisons: int) -> CellVerd
     reading = compare(scales.cells[key], name, comparisons)
     if reading is None:
         return None
-    view, op, size = key
     return CellVerdict(
-        view=view,
-        op=op,
-        size=size,
-        phase=scales.phases.get((op, size), "grid"),
+        **key._asdict(),
+        phase=scales.phases.get((key.op, key.size), "grid"),
         base_us=reading.base_us,
         candidate_us=reading.candidate_us,
         interval=reading.interval,

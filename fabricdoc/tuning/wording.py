@@ -84,3 +84,8 @@ def one_line(text: str, limit: int = 160) -> str:
     """Foreign text as one bounded line without control characters."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things: "1 block", "3 blocks"."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
