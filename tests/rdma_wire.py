@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fabricdoc.errors import NodeError
 from fabricdoc.probes.rdma_ping import Ping, obey
 from fabricdoc.probes.rdma_ping_end import (
     LARGEST,
@@ -181,6 +180,9 @@ class Probes:
         for descriptor in self.stdin:
             os.close(descriptor)
 
+    def close(self) -> None:
+        """Not used again."""
+
     def send(self, name: str, message: dict[str, Any]) -> None:
         self.asked.append((name, message))
         self._to[name].put(message)
@@ -219,8 +221,3 @@ class _Answers:
 
     def fileno(self) -> int:
         return self._probes.stdin[0]
-
-
-def cant_open(*_words: Any, **_named: Any) -> Any:
-    """In place of `open_channels`: no node could be started."""
-    raise NodeError("beta: no answer from ssh in 5 s", fix="look at beta", id="node-unreachable")

@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from fabricdoc.errors import NodeError
-from fabricdoc.fabric.beacon_nodes import Crew
 from fabricdoc.fabric.beacon_reports import Opened, read_heard
 from fabricdoc.fabric.cabling import rdma_netdevs
+from fabricdoc.fabric.crew import Crew
 from fabricdoc.fabric.heard import Heard
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Netdev, Node, PortKey
@@ -30,6 +30,7 @@ MOST_REPEATS = 3
 # four frames of each just fit into a port's default buffer (212992 bytes, 768 for a small frame)
 MOST_AT_ONCE = 64
 STEP_DEADLINE_S = 10.0
+PROBE = "the beacon probe"
 # sudo, then a container that has to start: see `transport.raised`
 RAISE_S = 25.0
 # the kernel's kinds of interface that lead to no other machine by a cable of their own
@@ -63,18 +64,19 @@ def _is_port(netdev: Netdev) -> bool:
 def exchange(specs: Sequence[NodeSpec], ports: Mapping[str, Sequence[str]]) -> Heard:
     """Send and hear beacons on `ports` (by node name).
 
-    A node that fails is left out and named in `Heard.failed`. Raises NodeError when no node at all takes part.
+    A node that fails, at whatever step, is named in `Heard.failed`; what the others heard stands.
     """
     heard = Heard()
     opened = Opened({spec.name: frozenset(ports[spec.name]) for spec in specs})
     with ExitStack() as closing:
-        plain = Crew(*_entered(closing, open_some(specs, "beacon")))
+        plain = Crew(*_entered(closing, open_some(specs, "beacon")), PROBE)
         heard.failed = plain.failed
         crews = [plain]
         request = {"do": "listen", "nonce": secrets.token_hex(8), "key": secrets.token_hex(32)}
         _listen(plain, opened, request, ports)
         if barred := [spec for spec in specs if spec.name in opened.barred()]:
-            raised = Crew(*_entered(closing, open_some(barred, "beacon", start_deadline_s=RAISE_S, raised=True)))
+            more = open_some(barred, "beacon", start_deadline_s=RAISE_S, raised=True)
+            raised = Crew(*_entered(closing, more), PROBE)
             _listen(raised, opened, request, ports)
             heard.rights = {name: str(error) for name, error in raised.failed.items()}
             crews.append(raised)
@@ -86,9 +88,17 @@ def exchange(specs: Sequence[NodeSpec], ports: Mapping[str, Sequence[str]]) -> H
             lost = _round(crews, ports, heard, known)
             if again == MOST_REPEATS or not _incomplete(heard, lost):
                 break
-    if len(heard.failed) == len(specs):
-        raise next(iter(heard.failed.values()))
+    _note_lost(crews, heard)
     return heard
+
+
+def _note_lost(crews: Sequence[Crew], heard: Heard) -> None:
+    """Probes that had their rights and then failed; what nodes that failed heard at their ports is not known."""
+    for crew in crews[1:]:
+        for name, error in crew.failed.items():
+            if name not in heard.rights:
+                heard.failed.setdefault(name, error)
+    heard.set_aside_halves()
 
 
 def _entered(

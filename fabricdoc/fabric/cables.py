@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fabricdoc.checks import judged
-from fabricdoc.errors import NodeError
 from fabricdoc.fabric.beacons import candidate_ports, exchange
 from fabricdoc.fabric.cabling import links_from
+from fabricdoc.fabric.failing import standing, with_failed
 from fabricdoc.fabric.heard import Heard
-from fabricdoc.fabric.link_findings import beacon_findings, refused_ports
+from fabricdoc.fabric.link_findings import beacon_findings
 from fabricdoc.fabric.listing import no_candidates, unmatched
 from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
@@ -54,18 +54,23 @@ def map_cables(
 ) -> Fabric:
     """`fabric` with `links` proven, or the reason they could not be, and with its findings.
 
-    Sends a few layer-2 frames from RDMA-backed or listed ports only. Nodes that failed the scan are left out.
+    Sends a few layer-2 frames from RDMA-backed or listed ports only. Nodes that failed the scan are left out, and those
+    that fail on the way from there on: each is in `failed`, and the others' links stand.
     """
-    names = {node.name for node in fabric.nodes}
-    present = [spec for spec in specs if spec.name in names]
-    fabric = _by_beacons(specs, present, fabric, progress)
-    for step in evidence.proofs if len(present) > 1 else ():
-        fabric = step(present, fabric, progress)
+    fabric = _by_beacons(specs, standing(specs, fabric), fabric, progress)
+    for step in evidence.proofs:
+        fabric = _asked(step, specs, fabric, progress)
     for step in evidence.following if fabric.links and not isinstance(fabric.links, Unknown) else ():
-        fabric = step(present, fabric, progress)
-    for step in evidence.weak if len(present) > 1 else ():
-        fabric = step(present, fabric, progress)
+        fabric = step(standing(specs, fabric), fabric, progress)
+    for step in evidence.weak:
+        fabric = _asked(step, specs, fabric, progress)
     return judged(fabric)
+
+
+def _asked(step: Step, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:
+    """After a step that asks the nodes which still answer, where there are two of them."""
+    present = standing(specs, fabric)
+    return step(present, fabric, progress) if len(present) > 1 else fabric
 
 
 def _by_beacons(specs: Sequence[NodeSpec], present: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:
@@ -82,10 +87,7 @@ def _by_beacons(specs: Sequence[NodeSpec], present: Sequence[NodeSpec], fabric: 
     if not any(ports.values()):
         return _without_links(fabric, "no beacon was sent: LLDP shows every port behind a switch")
     progress(f"beacons on {sum(map(len, ports.values()))} ports")
-    try:
-        return with_links(fabric, exchange(present, ports))
-    except NodeError as error:
-        return _without_links(fabric, error.message)
+    return with_links(fabric, exchange(present, ports))
 
 
 NAMED = "name them with --nodes"
@@ -96,11 +98,15 @@ def _without_links(fabric: Fabric, reason: str) -> Fabric:
 
 
 def with_links(fabric: Fabric, heard: Heard) -> Fabric:
-    """The fabric with the links that were heard and what beacons alone can tell of its ports."""
-    if not heard.macs:
-        reason = next(iter(heard.refused.values()), "no port could be opened")
-        refused = fabric.model_copy(update={"findings": (*fabric.findings, *refused_ports(heard))})
-        return _without_links(refused, f"beacons need CAP_NET_RAW on the nodes: {reason}")
-    links = links_from(heard, fabric.nodes)
-    findings = (*fabric.findings, *beacon_findings(heard, links, fabric.nodes))
-    return fabric.model_copy(update={"links": links, "findings": findings})
+    """The fabric with the links that were heard, what beacons alone can tell of its ports, and nodes that failed."""
+    links = links_from(heard, fabric.nodes) if heard.macs else Unknown(unknown=_why_none(heard))
+    told = beacon_findings(heard, () if isinstance(links, Unknown) else links, fabric.nodes)
+    fabric = fabric.model_copy(update={"links": links, "findings": (*fabric.findings, *told)})
+    return with_failed(fabric, heard.failed)
+
+
+def _why_none(heard: Heard) -> str:
+    """Why no port at all was open."""
+    if heard.failed and not heard.refused:
+        return next(iter(heard.failed.values())).message
+    return f"beacons need CAP_NET_RAW on the nodes: {next(iter(heard.refused.values()), 'no port could be opened')}"

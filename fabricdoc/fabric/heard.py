@@ -42,7 +42,8 @@ class Heard:
     listened, `refused` those that could not, with the reason, and `lacks` what their IPv6 address lacks (the words of
     `probes.multicast.CantHear`). `rights` says of a node without raw sockets what was tried to get them, `failed` why
     a node did not take part to the end. `stray` counts frames without this run's seal, `strays` by port; `echoes` are
-    a port's own frames that came back to it, `unkept` frames of senders beyond those that a port keeps.
+    a port's own frames that came back to it, `unkept` frames of senders beyond those that a port keeps. `halves` are
+    hearings of a node that failed before it told what it heard itself: no link, and no one-way cable either.
     """
 
     hearings: list[Hearing] = field(default_factory=list)
@@ -56,6 +57,15 @@ class Heard:
     failed: dict[str, NodeError] = field(default_factory=dict)
     echoes: dict[PortKey, int] = field(default_factory=dict)
     unkept: dict[PortKey, int] = field(default_factory=dict)
+    halves: list[Hearing] = field(default_factory=list)
+
+    def set_aside_halves(self) -> None:
+        """Move hearings of failed nodes, which have no other half, from `hearings` to `halves`."""
+        told = {(one.listener, one.sender) for one in self.hearings}
+        self.halves = [
+            one for one in self.hearings if one.sender[0] in self.failed and (one.sender, one.listener) not in told
+        ]
+        self.hearings = [one for one in self.hearings if one not in self.halves] if self.halves else self.hearings
 
 
 def proof_of(pair: Sequence[Hearing]) -> tuple[Method, str]:

@@ -5,7 +5,6 @@ What was heard becomes a fact of the node, beside what an lldpd told; what it me
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +12,11 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.beacons import usable_ports
+from fabricdoc.fabric.crew import Crew
+from fabricdoc.fabric.failing import standing, with_failed
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, LldpNeighbour, Node
-from fabricdoc.transport import NodeSpec, open_channels
+from fabricdoc.transport import NodeSpec, open_some
 
 LISTEN_S = 30.0
 ANSWER_S = 20.0
@@ -30,31 +31,29 @@ def hear_lldp(
 ) -> Fabric:
     """The fabric after `seconds` of listening on all ports with carrier of every node; needs CAP_NET_RAW there.
 
-    What lldpd told stays. A node that could not listen and has no lldpd gets the reason; none fails for it.
+    What lldpd told stays. A node that may not listen and has no lldpd gets the reason; one whose probe fails is in
+    `failed` too.
     """
-    names = {node.name for node in fabric.nodes}
-    present = [spec for spec in specs if spec.name in names]
+    present = standing(specs, fabric)
     progress(f"listening for LLDP for {seconds:g} s on {len(present)} node{'s' if len(present) != 1 else ''}")
-    heard = _answers(present, fabric.nodes, seconds) if present else {}
-    return fabric.model_copy(update={"nodes": tuple(with_heard(node, heard.get(node.name)) for node in fabric.nodes)})
+    heard, failed = _answers(present, fabric.nodes, seconds) if present else ({}, {})
+    nodes = tuple(with_heard(node, heard.get(node.name)) for node in fabric.nodes)
+    return with_failed(fabric.model_copy(update={"nodes": nodes}), failed)
 
 
-def _answers(specs: Sequence[NodeSpec], nodes: Sequence[Node], seconds: float) -> dict[str, Any]:
-    """By node, its neighbours as the probe tells them, or why there are none."""
+def _answers(
+    specs: Sequence[NodeSpec], nodes: Sequence[Node], seconds: float
+) -> tuple[dict[str, Any], dict[str, NodeError]]:
+    """By node, its neighbours as the probe tells them, or why there are none; and the nodes whose probe failed."""
     ports = {node.name: list(usable_ports(node)) for node in nodes}
-    try:
-        with open_channels(specs, "lldp") as channels:
-            for name in channels.names:
-                channels.send(name, {"do": "hear", "ports": ports[name], "seconds": seconds})
-            found: dict[str, Any] = {}
-            end = time.monotonic() + seconds + ANSWER_S
-            while len(found) < len(specs) and (got := channels.receive(max(0.0, end - time.monotonic()))) is not None:
-                name, told = got
-                found.setdefault(name, told.get("lldp", {"unknown": str(told.get("message", "no answer"))}))
-    except NodeError as error:
-        return {spec.name: {"unknown": error.message} for spec in specs}
-    late = {"unknown": f"{PROBE} did not answer within {seconds + ANSWER_S:g} s"}
-    return {spec.name: found.get(spec.name, late) for spec in specs}
+    channels, failed = open_some(specs, "lldp")
+    with channels:
+        crew = Crew(channels, failed, PROBE)
+        crew.tell({name: {"do": "hear", "ports": ports[name], "seconds": seconds} for name in crew.names})
+        said = crew.answers("result", crew.names, seconds + ANSWER_S)
+    lost = {name: error for name, error in crew.failed.items() if name not in said}
+    reasons = {name: {"unknown": error.message} for name, error in lost.items()}
+    return reasons | {name: told.get("lldp", {"unknown": "no answer"}) for name, told in said.items()}, lost
 
 
 def with_heard(node: Node, said: Any) -> Node:

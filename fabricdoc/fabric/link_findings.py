@@ -81,12 +81,21 @@ def _failed(heard: Heard) -> tuple[Finding, ...]:
             id="port-not-probed",
             severity="warning",
             subject=node,
-            evidence=(Evidence(file=node, text=str(error)),),
+            evidence=(Evidence(file=node, text=str(error)), *_halves(heard, node)),
             cause="The beacon probe failed on this node, so what its ports are cabled to is not known.",
             fix=(error.fix,) if error.fix else (),
         )
         for node, error in sorted(heard.failed.items())
     )
+
+
+def _halves(heard: Heard, node: str) -> list[Evidence]:
+    """What others heard of a node before it failed."""
+    halves = sorted((one for one in heard.halves if one.sender[0] == node), key=lambda one: (one.listener, one.sender))
+    return [
+        Evidence(file=one.listener[0], text=f"{one.listener[1]} heard {one.count} frames of {node}/{one.sender[1]}")
+        for one in halves[:MOST_PORTS]
+    ]
 
 
 def _no_raw_sockets(heard: Heard) -> tuple[Finding, ...]:

@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.cabling import port_facts
+from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
 from fabricdoc.fabric.rdma_pairs import Pair, pairs_of, rounds_of
 from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import DEFAULT_PYTHON, Channels, NodeSpec, open_channels
+from fabricdoc.transport import DEFAULT_PYTHON, Channels, NodeSpec, open_some
 
 Key = frozenset[PortKey]
 INSTALL = (
@@ -34,35 +35,32 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
         return fabric
     names = {end.node for pair in pairs for end in (pair.a, pair.b)}
     progress(f"RDMA ping over {len(pairs)} {'link' if len(pairs) == 1 else 'links'}")
-    try:
-        with _opened([spec for spec in specs if spec.name in names], fabric) as channels:
-            talk = Talk(channels)
-            talk.greet()
-            outcomes = talk.run(rounds_of(_possible(pairs, talk.able)))
-            channels.broadcast({"do": "end"})
-    except NodeError as error:
-        return _told(fabric, {}, (_not_tried(dict.fromkeys(sorted(names), error.message), error.fix),))
+    channels, failed = _opened([spec for spec in specs if spec.name in names], fabric)
+    with channels:
+        talk = Talk(channels, failed)
+        talk.greet()
+        outcomes = talk.run(rounds_of(_possible(pairs, talk.able)))
+        talk.end()
     verdicts = {_key(one.pair): (one, judge(one)) for one in outcomes}
     findings = _findings(verdicts.values(), guessed=isinstance(fabric.links, Unknown))
     untold = _untold(talk.unable, verdicts.values())
     reasons = {_key(pair): _lacking(pair, talk.unable) for pair in pairs if _key(pair) not in verdicts}
-    found = (*_once(findings), *([_not_tried(untold)] if untold else []))
-    return _told(fabric, verdicts, found, reasons)
+    found = (*_once(findings), *([_not_tried(untold, talk.lost)] if untold else []))
+    return with_failed(_told(fabric, verdicts, found, reasons), talk.lost)
 
 
-def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> Channels:
-    """The probes, in the server's container where a node itself has no libibverbs; on the nodes where that fails.
+def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> tuple[Channels, dict[str, NodeError]]:
+    """The probes, in the server's container where a node itself has no libibverbs, on the node where that fails.
 
-    Raises NodeError where a node can't be started.
+    And why others did not start.
     """
     nodes = {node.name: node for node in fabric.nodes}
-    placed = [in_container(spec, nodes[spec.name]) for spec in specs]
-    try:
-        return open_channels(placed, PROBE)
-    except NodeError:
-        if placed == list(specs):
-            raise
-        return open_channels(specs, PROBE)
+    placed = {spec.name: in_container(spec, nodes[spec.name]) for spec in specs}
+    channels, failed = open_some(list(placed.values()), PROBE)
+    if not any(placed[spec.name] != spec for spec in specs if spec.name in failed):
+        return channels, failed
+    channels.close()
+    return open_some([spec if spec.name in failed else placed[spec.name] for spec in specs], PROBE)
 
 
 def in_container(spec: NodeSpec, node: Node) -> NodeSpec:
@@ -113,15 +111,17 @@ def _untold(unable: Mapping[str, str], tried: Iterable[tuple[Outcome, Verdict]])
     return reasons
 
 
-def _not_tried(reasons: Mapping[str, str], fix: str = "") -> Finding:
-    """Nodes on which RDMA could not be tried, all in one finding."""
+def _not_tried(reasons: Mapping[str, str], lost: Mapping[str, NodeError]) -> Finding:
+    """Nodes on which RDMA could not be tried, all in one finding; `lost` are those whose probe failed."""
+    fixes = dict.fromkeys(lost[name].fix for name in reasons if name in lost and lost[name].fix)
+    lacking = reasons.keys() - lost.keys()
     return Finding(
         id="rdma-not-tried",
         severity="info",
         subject=", ".join(reasons),
         evidence=tuple(Evidence(file=name, text=reason) for name, reason in reasons.items()),
         cause="The links of these nodes are proven without RDMA: whether NCCL can connect over them is not known.",
-        fix=(fix,) if fix else INSTALL,
+        fix=(*fixes, *(INSTALL if lacking or not fixes else ())),
     )
 
 
@@ -129,7 +129,7 @@ def _told(
     fabric: Fabric,
     verdicts: Mapping[Key, tuple[Outcome, Verdict]],
     findings: Sequence[Finding],
-    reasons: Mapping[Key, str] | None = None,
+    reasons: Mapping[Key, str],
 ) -> Fabric:
     """The fabric with what was learnt of each link, and links for pairs that had none; unknown links may stay so."""
     links = () if isinstance(fabric.links, Unknown) else fabric.links
@@ -138,7 +138,7 @@ def _told(
     for link in links:
         key = frozenset(link.ends)
         left.pop(key, None)
-        told.append(_link(link, verdicts.get(key), (reasons or {}).get(key, ""), at))
+        told.append(_link(link, verdicts.get(key), reasons.get(key, ""), at))
     told += [_new_link(fabric, outcome, at) for outcome, verdict in left.values() if verdict.works]
     known = fabric.links if isinstance(fabric.links, Unknown) and not told else tuple(told)
     return fabric.model_copy(update={"links": known, "findings": (*fabric.findings, *findings)})

@@ -10,9 +10,11 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric.crew import closed_node, silent_node
 from fabricdoc.fabric.rdma_answers import (
     Failure,
     Opened,
@@ -47,11 +49,15 @@ class Outcome:
 
 
 class Talk:
-    """One conversation; `able` are the nodes that can ping, by provider, `unable` the others, by their reason."""
+    """One conversation; `able` are the nodes that can ping, by provider, `unable` the others, by their reason.
 
-    def __init__(self, channels: Channels) -> None:
+    `lost` are nodes whose probe did not start (those of `failed`), ended or fell silent.
+    """
+
+    def __init__(self, channels: Channels, failed: Mapping[str, NodeError] = MappingProxyType({})) -> None:
         self._channels = channels
-        self._gone: dict[str, str] = {}
+        self.lost: dict[str, NodeError] = dict(failed)
+        self._gone: dict[str, str] = {name: _why(name, error) for name, error in failed.items()}
         self._round = 0
         self.able: dict[str, str] = {}
         self.unable: dict[str, str] = {}
@@ -67,6 +73,7 @@ class Talk:
                 self.able[name] = clean(provider)
             else:
                 self.unable[name] = _reasons(said) if said else self._gone.get(name, "it did not answer")
+        self.unable |= {name: why for name, why in self._gone.items() if name not in names}
 
     def run(self, rounds: Sequence[Sequence[Pair]]) -> list[Outcome]:
         """Ping every pair, round by round, within the time for all of them."""
@@ -81,6 +88,11 @@ class Talk:
                     one.failures = [Failure("silent", 0, NOT_BEGUN)] * 2
             outcomes += found
         return outcomes
+
+    def end(self) -> None:
+        """Tell every probe that still runs that this was all."""
+        for name in self._here(self._channels.names):
+            self._send(name, {"do": "end"})
 
     def _run_round(self, outcomes: Sequence[Outcome]) -> None:
         self._round += 1
@@ -162,7 +174,11 @@ class Talk:
         try:
             self._channels.send(name, message)
         except NodeError as error:
-            self._gone[name] = error.message
+            self._lose(name, error)
+
+    def _lose(self, name: str, error: NodeError) -> None:
+        self._gone.setdefault(name, _why(name, error))
+        self.lost.setdefault(name, error)
 
     def _collect(
         self, event: str, names: Sequence[str], limit_s: float, *, anytime: bool = False
@@ -174,13 +190,13 @@ class Talk:
         while waiting and (got := self._next(end)):
             name, said = got
             if said.get("event") == "closed":
-                self._gone.setdefault(name, clean(said.get("message", "its probe ended")))
+                self._lose(name, closed_node({"message": f"{name}: its probe ended", **said}))
                 waiting.discard(name)
             elif said.get("event") == event and (anytime or said.get("round") == self._round) and name in waiting:
                 answers[name] = said
                 waiting.discard(name)
         for name in waiting:
-            self._gone[name] = f"it did not answer within {limit_s:.0f} s"
+            self._lose(name, silent_node(name, "the RDMA ping probe", limit_s))
         return answers
 
     def _next(self, end: float) -> tuple[str, dict[str, Any]] | None:
@@ -188,6 +204,11 @@ class Talk:
             return self._channels.receive(max(0.0, end - time.monotonic()))
         except NodeError:
             return None  # all have ended
+
+
+def _why(name: str, error: NodeError) -> str:
+    """The error in one clean line, without the node's name."""
+    return clean(error.message.removeprefix(f"{name}: "))
 
 
 def _nodes(outcomes: Sequence[Outcome]) -> list[str]:

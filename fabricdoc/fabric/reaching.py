@@ -16,17 +16,20 @@ from typing import Any
 from fabricdoc.checks import limit
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.bootstrap import bootstrap_findings
+from fabricdoc.fabric.crew import SEE_WHY, Crew
+from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.pinging import pinged
 from fabricdoc.fabric.tried import Asked, Dialled, Taken
 from fabricdoc.fabric.ways import Place, Way, datagram_pairs, tcp_ways
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import NodeSpec, open_channels
+from fabricdoc.transport import NodeSpec, open_some
 
 OPEN_S = 10.0
 TRY_S = 20.0
 PROBE = "the reach probe"
 SMALL = 56
+END = {"do": "end"}
 HEADERS = 28
 """IPv4's 20 bytes and UDP's 8 (RFC 791, RFC 768)."""
 
@@ -85,53 +88,53 @@ def with_reach(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[st
     if len(parts) < 2:
         return fabric
     progress(f"datagrams of full size between {len(plan.pairs)} pairs of ports, TCP on {len(plan.ways)} ways")
-    try:
-        reached = converse(parts, plan)
-    except NodeError as error:
-        return fabric.model_copy(update={"findings": (*fabric.findings, _not_tried(error))})
-    fabric = pinged(fabric, reached.asked)
+    reached = converse(parts, plan)
+    fabric = pinged(with_failed(fabric, reached.failed), reached.asked)
     found = bootstrap_findings(fabric.nodes, reached.dialled, reached.taken)
-    return fabric.model_copy(update={"findings": (*fabric.findings, *found)})
+    lost = (_not_tried(reached.failed),) if reached.failed else ()
+    return fabric.model_copy(update={"findings": (*fabric.findings, *found, *lost)})
 
 
 @dataclass
 class Reached:
-    """What came back."""
+    """What came back; `failed` are nodes whose probe did not come to the end, so that what leads there is not known."""
 
     asked: list[Asked] = field(default_factory=list)
     dialled: list[Dialled] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
+    failed: dict[str, NodeError] = field(default_factory=dict)
 
 
 def converse(specs: Sequence[NodeSpec], plan: Plan) -> Reached:
-    """Open, try and close on every node of the plan. Raises NodeError when one does not answer, or not as it should."""
+    """Open, try and close on every node of the plan; one that does not answer, or not as it should, is in `failed`."""
     run = {"nonce": secrets.token_hex(8), "key": secrets.token_hex(32)}
-    try:
-        with open_channels(specs, "reach") as channels:
-            for name, opening in plan.openings().items():
-                channels.send(name, {"do": "open", **run, **opening})
-            opened = Opened(plan, channels.gather("ready", OPEN_S, PROBE))
-            for name in channels.names:
-                channels.send(name, opened.trying(name))
-            said = channels.gather("tried", TRY_S, PROBE)
-            channels.broadcast({"do": "end"})
-        return opened.reached(said)
-    except (KeyError, TypeError, ValueError) as error:
-        raise NodeError(f"{PROBE} answered with something else: {error}"[:200], id="probe-failed") from error
+    channels, failed = open_some(specs, "reach")
+    with channels:
+        crew = Crew(channels, failed, PROBE)
+        crew.tell({name: {"do": "open", **run, **opening} for name, opening in plan.openings().items()})
+        opened = Opened(plan, crew.answers("ready", crew.names, OPEN_S), crew.failed)
+        crew.tell({name: opened.trying(name) for name in crew.names})
+        said = crew.answers("tried", crew.names, TRY_S)
+        lost = {name: error for name, error in crew.failed.items() if name not in said}
+        crew.tell(dict.fromkeys(crew.names, END))
+    return opened.reached(said, lost)
 
 
 class Opened:
     """The plan with what really stands open on the nodes: what is asked and dialled, by node, in the plan's order.
 
-    KeyError, TypeError, ValueError for answers that are none.
+    A node whose answer is none is put into `failed`.
     """
 
-    def __init__(self, plan: Plan, ready: Mapping[str, dict[str, Any]]) -> None:
-        told = [(node, kind, one) for node, said in ready.items() for kind in KINDS for one in said[kind]]
-        self._ears = {(n, str(one["netdev"]), str(one["ip"])): _port(one) for n, kind, one in told if kind == "ears"}
-        listeners = ((n, one) for n, kind, one in told if kind == "listeners")
-        self._listeners = {(n, str(one["ip"]), int(one["wanted"])): _port(one) for n, one in listeners}
-        self._taken = [Taken.read(n, one) for n, kind, one in told if kind == "refused" and one["taken"] is True]
+    def __init__(self, plan: Plan, ready: Mapping[str, dict[str, Any]], failed: dict[str, NodeError]) -> None:
+        self._ears: dict[tuple[str, str, str], int] = {}
+        self._listeners: dict[tuple[str, str, int], int] = {}
+        self._taken: list[Taken] = []
+        for node, told in ready.items():
+            try:
+                self._note(node, told)
+            except (KeyError, TypeError, ValueError) as error:
+                failed.setdefault(node, _nonsense(node, error))
         self._asks: dict[str, list[tuple[Place, Place, int]]] = defaultdict(list)
         self._dials: dict[str, list[tuple[Way, int]]] = defaultdict(list)
         for a, b, size in plan.asks():
@@ -140,6 +143,15 @@ class Opened:
         for way, port in plan.dials():
             if (way.b.node, way.b.ip, port) in self._listeners:
                 self._dials[way.a.node].append((way, port))
+
+    def _note(self, node: str, told: Mapping[str, Any]) -> None:
+        """Take what one node opened. KeyError, TypeError, ValueError for an answer that is none."""
+        ears = {(node, str(one["netdev"]), str(one["ip"])): _port(one) for one in told["ears"]}
+        listeners = {(node, str(one["ip"]), int(one["wanted"])): _port(one) for one in told["listeners"]}
+        taken = [Taken.read(node, one) for one in told["refused"] if one["taken"] is True]
+        self._ears |= ears
+        self._listeners |= listeners
+        self._taken += taken
 
     def trying(self, node: str) -> dict[str, Any]:
         """The message that makes one node try."""
@@ -152,18 +164,34 @@ class Opened:
         ]
         return {"do": "try", "asks": asks, "dials": dials}
 
-    def reached(self, said: Mapping[str, dict[str, Any]]) -> Reached:
-        """The answers beside what was asked; they come in the order of the questions."""
-        found = Reached(taken=self._taken)
+    def reached(self, said: Mapping[str, dict[str, Any]], failed: Mapping[str, NodeError]) -> Reached:
+        """The answers beside what was asked; that one which failed could not be reached says nothing."""
+        found = Reached(taken=self._taken, failed=dict(failed))
         for node, told in said.items():
-            for (a, b, size), one in zip(self._asks[node], told["asks"], strict=True):
-                found.asked.append(Asked.read(a, b, size, one))
-            for (way, port), one in zip(self._dials[node], told["dials"], strict=True):
-                found.dialled.append(Dialled.read(way, port, one))
+            try:
+                asked, dialled = self._read(node, told)
+            except (KeyError, TypeError, ValueError) as error:
+                found.failed[node] = _nonsense(node, error)
+            else:
+                found.asked += asked
+                found.dialled += dialled
+        found.asked = [one for one in found.asked if one.b.node not in found.failed]
+        found.dialled = [one for one in found.dialled if one.way.b.node not in found.failed]
         return found
 
+    def _read(self, node: str, told: Mapping[str, Any]) -> tuple[list[Asked], list[Dialled]]:
+        """One node's answers, which come in the order of the questions."""
+        asks = zip(self._asks[node], told["asks"], strict=True)
+        dials = zip(self._dials[node], told["dials"], strict=True)
+        return (
+            [Asked.read(a, b, size, one) for (a, b, size), one in asks],
+            [Dialled.read(way, port, one) for (way, port), one in dials],
+        )
 
-KINDS = ("ears", "listeners", "refused")
+
+def _nonsense(node: str, error: Exception) -> NodeError:
+    text = f"{node}: {PROBE} answered with something else: {error}"[:200]
+    return NodeError(text, fix=SEE_WHY, id="probe-failed")
 
 
 def _port(told: dict[str, Any]) -> int:
@@ -173,13 +201,14 @@ def _port(told: dict[str, Any]) -> int:
     return port
 
 
-def _not_tried(error: NodeError) -> Finding:
+def _not_tried(failed: Mapping[str, NodeError]) -> Finding:
+    """The nodes that could not take part, in one finding."""
     return Finding(
         id="reach-not-tried",
         severity="info",
-        subject="fabric",
-        evidence=(Evidence(file="reach", text=error.message),),
-        cause="Datagrams and TCP connections between the nodes could not be tried, so whether bootstrap and frames of "
-        "full size pass is not known.",
-        fix=(error.fix,) if error.fix else (),
+        subject=", ".join(failed),
+        evidence=tuple(Evidence(file=name, text=error.message) for name, error in failed.items()),
+        cause="Datagrams and TCP connections to and from these nodes could not be tried, so whether bootstrap and "
+        "frames of full size pass there is not known.",
+        fix=tuple(dict.fromkeys(error.fix for error in failed.values() if error.fix)),
     )

@@ -15,17 +15,21 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Link, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
 
+NAMED = 4
 # states of a neighbour that has answered once (linux/neighbour.h); the rest may be an address nobody has
 ANSWERED = ("reachable", "stale", "delay", "probe")
 FIREWALL = "a firewall on one of the nodes that drops UDP port 18613 over IPv6"
 
 
 def unheard_ports(links: Sequence[Link], heard: Heard, nodes: Sequence[Node]) -> tuple[Finding, ...]:
-    """A warning for every port that listened and met no port of another node, nor another cage of its own."""
-    met = _met(links, nodes)
+    """A warning for every port that listened and met no port of another node, nor another cage of its own.
+
+    Not for ports of a node that failed on the way, which did not listen to the end, nor for those that heard one.
+    """
+    met = _met(links, nodes) | {half.listener for half in heard.halves}
     down, strangers = down_ports(nodes), foreign_machines(nodes)
     found = []
-    for port in sorted(set(heard.macs) - met):
+    for port in sorted(port for port in heard.macs if port not in met and port[0] not in heard.failed):
         if port in down:
             found.append(_down(port, heard))
         elif port in strangers:
@@ -123,15 +127,21 @@ def _elsewhere(port: PortKey, heard: Heard, strangers: Sequence[str]) -> Finding
 def _silent(port: PortKey, heard: Heard) -> Finding:
     node, netdev = port
     by_multicast = "multicast" in heard.methods.values()
+    failed = f"; or it leads to {_few(sorted(heard.failed))}, which failed on the way" if heard.failed else ""
     return Finding(
         id="port-without-peer",
         severity="warning",
         subject=f"{node}/{netdev}",
         evidence=(Evidence(file=node, text=f"{netdev}: {_nobody(port, heard)}"),),
         cause=f"{netdev} on {node} is up, but nothing named here is at its other end: a cable elsewhere, or a switch "
-        f"that drops{f'; or {FIREWALL}' if by_multicast else ''}.",
+        f"that drops{f'; or {FIREWALL}' if by_multicast else ''}{failed}.",
         fix=(f"look where the cable of {netdev} on {node} ends, or leave the port out of the selectors",),
     )
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" or {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _nobody(port: PortKey, heard: Heard) -> str:

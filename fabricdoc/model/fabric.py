@@ -108,7 +108,10 @@ class Node(NodeReport):
 
 
 class FailedNode(Frozen):
-    """A node that could not be read, and what to do about it."""
+    """A node that could not be read, or that failed while links were proven (then it is among the nodes too).
+
+    `message` says why, `fix` what to do about it.
+    """
 
     name: str
     target: str

@@ -31,7 +31,10 @@ def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
     if part == "all":
         linked = _linked(fabric)
         parts += [piece for node in fabric.nodes for piece in (line(), *render_node(node, linked[node.name]))]
-    parts += [piece for failed in fabric.failed for piece in (line(), *render_failed(failed))]
+    read = {node.name for node in fabric.nodes}
+    parts += [
+        piece for failed in fabric.failed for piece in (line(), *render_failed(failed, was_read=failed.name in read))
+    ]
     parts += [line(), *render_links(fabric)] if part == "links" or _links_were_asked(fabric) else []
     parts += [line(), *neighbours] if (neighbours := render_lldp(fabric)) else []
     parts += [line(), *render_findings(fabric.findings)] if fabric.findings else []
@@ -49,8 +52,11 @@ def fabric_status(fabric: Fabric) -> ExitStatus:
 
 def _headline(fabric: Fabric) -> list[Words]:
     words: list[Words] = [(counted(len(fabric.nodes), "node"), BOLD)]
-    if fabric.failed:
-        words += [", ", (f"{len(fabric.failed)} could not be read", BAD)]
+    late = sum(failed.name in {node.name for node in fabric.nodes} for failed in fabric.failed)
+    if len(fabric.failed) > late:
+        words += [", ", (f"{len(fabric.failed) - late} could not be read", BAD)]
+    if late:
+        words += [", ", (f"{late} failed while cables were proven", BAD)]
     if not isinstance(fabric.links, Unknown) and fabric.links:
         words += [f", {counted(len(fabric.links), 'link')} proven"]
     if fabric.failed and not fabric.findings:

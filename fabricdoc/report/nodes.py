@@ -39,10 +39,11 @@ def render_node(node: Node, linked: Collection[str] = ()) -> list[RenderableType
     ]
 
 
-def render_failed(node: FailedNode) -> list[RenderableType]:
-    """A node that could not be read: why, and what to do."""
+def render_failed(node: FailedNode, *, was_read: bool = False) -> list[RenderableType]:
+    """A node that could not be read, or that was and failed while cables were proven: why, and what to do."""
     why = node.message.removeprefix(f"{node.name}: ")
-    head = line((node.name, BOLD), (f"  {node.target}", DIM), "  ", (f"could not be read: {why}", BAD))
+    what = "failed while cables were proven" if was_read else "could not be read"
+    head = line((node.name, BOLD), (f"  {node.target}", DIM), "  ", (f"{what}: {why}", BAD))
     return [head, *render_fix([node.fix] if node.fix else [], by=2)]
 
 

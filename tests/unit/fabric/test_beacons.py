@@ -23,7 +23,7 @@ EPERM = {"reason": "Operation not permitted (errno 1)", "errno": 1, "lack": ""}
 
 class FakeNodes:
     """Probes that answer as scripted: `raw` and `multicast` say which nodes may, `deaf` which (listener, sender) hear
-    nothing. `log` has every (node, message) in order."""
+    nothing, `mute` which (kind of probe, node, event) is never said. `log` has every (node, message) in order."""
 
     def __init__(self, *, raw: Sequence[str], multicast: Sequence[str] = (), raised: Sequence[str] = ()) -> None:
         self.raw, self.multicast, self.raised = raw, multicast, raised
@@ -31,6 +31,7 @@ class FakeNodes:
         self.lost = 0
         self.log: list[tuple[str, str, dict[str, Any]]] = []
         self.down: dict[str, NodeError] = {}
+        self.mute: set[tuple[str, str, str]] = set()
 
     def open_some(
         self, nodes: Sequence[NodeSpec], _module: str, *, raised: bool = False, **_more: object
@@ -56,7 +57,9 @@ class FakeChannels:
     def send(self, name: str, message: dict[str, Any]) -> None:
         self.nodes.log.append((self.kind, name, message))
         answer: Callable[[str, dict[str, Any]], dict[str, Any]] = getattr(self, f"_{message['do']}")
-        self.said.append((name, answer(name, message)))
+        told = answer(name, message)
+        if (self.kind, name, told["event"]) not in self.nodes.mute:
+            self.said.append((name, told))
 
     def receive(self, _timeout_s: float) -> tuple[str, dict[str, Any]] | None:
         return self.said.pop(0) if self.said else None
@@ -179,11 +182,34 @@ def test_a_node_that_does_not_start_costs_only_itself(monkeypatch: pytest.Monkey
     assert list(heard.macs) == [("alpha", "p0")]
 
 
-def test_no_node_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_node_at_all_hears_nothing_and_names_each(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = FakeNodes(raw=[])
     nodes.down = {name: NodeError(f"{name}: down") for name in PORTS}
-    with pytest.raises(NodeError, match="alpha: down"):
-        run(monkeypatch, nodes)
+    heard = run(monkeypatch, nodes)
+    assert (set(heard.failed), heard.hearings, heard.macs) == ({"alpha", "beta"}, [], {})
+
+
+def test_what_was_heard_of_a_node_that_then_fails_is_no_link_and_no_one_way_cable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Beta sends and then never reports: alpha's half proves neither a link nor a broken direction."""
+    nodes = FakeNodes(raw=["alpha", "beta"])
+    nodes.mute = {("plain", "beta", "heard")}
+    monkeypatch.setattr(beacons, "STEP_DEADLINE_S", 0.0)
+    heard = run(monkeypatch, nodes)
+    assert heard.hearings == []
+    assert [(one.listener, one.sender) for one in heard.halves] == [(("alpha", "p0"), ("beta", "p1"))]
+    assert heard.failed["beta"].id == "node-timeout"
+
+
+def test_a_probe_that_had_its_rights_and_then_fails_is_a_failed_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = FakeNodes(raw=["alpha"], raised=["beta"])
+    nodes.mute = {("raised", "beta", "heard")}
+    monkeypatch.setattr(beacons, "STEP_DEADLINE_S", 0.0)
+    heard = run(monkeypatch, nodes)
+    assert heard.rights == {}
+    assert list(heard.failed) == ["beta"]
+    assert heard.hearings == []
 
 
 def test_many_ports_send_in_turns_and_none_is_left_out() -> None:

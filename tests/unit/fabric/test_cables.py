@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from fabricdoc.checks import check_fabric, judged
+from fabricdoc.errors import ExitStatus, NodeError
 from fabricdoc.fabric import cables
+from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
+from fabricdoc.report import fabric_status
 from fabricdoc.transport import NodeSpec
 from tests.fabrics import crossed_pair, link, netdev, node
 
@@ -111,3 +114,39 @@ def test_without_links_what_follows_from_them_is_not_asked_and_the_fabric_is_jud
     fabric = cables.map_cables(specs, crossed_pair(), evidence=following)
     assert isinstance(fabric.links, Unknown)
     assert fabric.findings == check_fabric(fabric)
+
+
+def test_a_node_that_fails_in_a_step_is_in_no_later_one_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def step(specs: Sequence[NodeSpec], fabric: Fabric, _progress: cables.Progress) -> Fabric:
+        asked.append([spec.name for spec in specs])
+        return with_failed(fabric, {specs[-1].name: NodeError(f"{specs[-1].name}: it fell", fix="look")})
+
+    nodes = (*crossed_pair().nodes, node("delta"), node("gamma"))
+    fabric = crossed_pair().model_copy(update={"nodes": nodes})
+    met = Heard(
+        hearings=[Hearing(B1, A0, 3), Hearing(A0, B1, 3)],
+        macs={A0: "m", B1: "m"},
+        failed={"delta": NodeError("delta: hung", id="node-timeout", fix="look")},
+    )
+    monkeypatch.setattr(cables, "candidate_ports", lambda *_words: ("p0",))
+    monkeypatch.setattr(cables, "exchange", lambda *_words: met)
+    specs = [NodeSpec(one.name, "local") for one in nodes]
+    found = cables.map_cables(specs, fabric, evidence=cables.Evidence((step, step, step), (), (step,)))
+    assert asked == [["alpha", "beta", "gamma"], ["alpha", "beta"]], "one node alone is asked nothing more"
+    assert [one.name for one in found.failed] == ["delta", "gamma", "beta"]
+    assert isinstance(found.links, tuple)
+    assert [one.ends for one in found.links] == [(A0, B1)]
+    assert fabric_status(found) is ExitStatus.FAILED
+
+
+def test_nodes_that_all_fail_leave_links_unknown_with_the_first_reason() -> None:
+    errors = {name: NodeError(f"{name}: no ssh connection", fix="look") for name in ("alpha", "beta")}
+    fabric = cables.with_links(crossed_pair(), Heard(failed=errors))
+    assert fabric.links == Unknown(unknown="alpha: no ssh connection")
+    assert [one.name for one in fabric.failed] == ["alpha", "beta"]
+    assert [(one.id, one.subject) for one in fabric.findings] == [
+        ("port-not-probed", "alpha"),
+        ("port-not-probed", "beta"),
+    ]

@@ -46,38 +46,53 @@ class Pretend:
 
 def heard(monkeypatch: pytest.MonkeyPatch, *said: tuple[str, dict[str, Any]]) -> tuple[Pretend, dict[str, Any]]:
     channels = Pretend(said)
-    monkeypatch.setattr(hearing_lldp, "open_channels", lambda specs, _module: channels)
+    monkeypatch.setattr(hearing_lldp, "open_some", lambda specs, _module: (channels, {}))
+    monkeypatch.setattr(hearing_lldp, "ANSWER_S", -30.0)
     fabric = hear_lldp(SPECS, crossed_pair(), lambda _line: None)
-    return channels, {one.name: one.lldp for one in fabric.nodes}
+    failed = [(one.name, one.id, one.fix) for one in fabric.failed]
+    return channels, {one.name: one.lldp for one in fabric.nodes} | {"failed": failed}
 
 
 def test_every_node_listens_on_its_ports_and_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    channels, told = heard(monkeypatch, ("beta", {"lldp": []}), ("alpha", {"lldp": [BETA]}))
+    channels, told = heard(
+        monkeypatch, ("beta", {"event": "result", "lldp": []}), ("alpha", {"event": "result", "lldp": [BETA]})
+    )
     assert channels.sent["alpha"] == {"do": "hear", "ports": ["p0", "p1"], "seconds": 30.0}
-    assert told == {"alpha": (LldpNeighbour.model_validate(BETA),), "beta": ()}
+    assert told == {"alpha": (LldpNeighbour.model_validate(BETA),), "beta": (), "failed": []}
 
 
-def test_one_that_is_late_or_ends_costs_only_its_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, told = heard(monkeypatch, ("alpha", {"lldp": [BETA]}), ("beta", {"event": "closed", "message": "beta: killed"}))
+def test_one_that_is_late_or_ends_is_a_failed_node_and_costs_only_its_own_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = ("alpha", {"event": "result", "lldp": [BETA]})
+    closed = {"event": "closed", "message": "beta: killed", "id": "probe-failed", "fix": "look"}
+    _, told = heard(monkeypatch, answer, ("beta", closed))
     assert told["beta"] == Unknown(unknown="beta: killed")
-    _, told = heard(monkeypatch, ("alpha", {"lldp": [BETA]}))
-    assert told["beta"] == Unknown(unknown="the LLDP probe did not answer within 50 s")
+    assert told["failed"] == [("beta", "probe-failed", "look")]
+    _, told = heard(monkeypatch, answer)
+    assert told["beta"] == Unknown(unknown="beta: the LLDP probe did not answer in 0 s")
+    assert told["failed"] == [("beta", "node-timeout", "run `fabricdoc scan` to see why")]
     assert isinstance(told["alpha"], tuple)
 
 
 def test_a_node_that_answers_and_then_ends_keeps_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = {"event": "closed", "message": "x"}
-    _, told = heard(monkeypatch, ("alpha", {"lldp": [BETA]}), ("alpha", closed), ("beta", {"lldp": []}))
-    assert isinstance(told["alpha"], tuple)
+    closed = {"event": "closed", "message": "x", "id": "x", "fix": ""}
+    answers = [(name, {"event": "result", "lldp": []}) for name in ("alpha", "beta")]
+    _, told = heard(monkeypatch, answers[0], ("alpha", closed), answers[1])
+    assert (told["alpha"], told["beta"], told["failed"]) == ((), (), [])
 
 
-def test_no_probe_at_all_is_unknown_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_words: object) -> None:
-        raise NodeError("no python3 on beta")
-
-    monkeypatch.setattr(hearing_lldp, "open_channels", fails)
+def test_a_probe_that_does_not_start_costs_only_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = NodeError("beta: no python3 there", fix="install it", id="python-missing")
+    channels = Pretend([("alpha", {"event": "result", "lldp": [BETA]})])
+    channels.names = ("alpha",)
+    monkeypatch.setattr(hearing_lldp, "open_some", lambda specs, _module: (channels, {"beta": gone}))
     fabric = hear_lldp(SPECS, crossed_pair(), lambda _line: None)
-    assert {one.lldp for one in fabric.nodes} == {Unknown(unknown="no python3 on beta")}
+    assert [one.lldp for one in fabric.nodes] == [
+        (LldpNeighbour.model_validate(BETA),),
+        Unknown(unknown="beta: no python3 there"),
+    ]
+    assert [(one.name, one.fix) for one in fabric.failed] == [("beta", "install it")]
 
 
 def test_what_lldpd_told_stays_and_wins() -> None:

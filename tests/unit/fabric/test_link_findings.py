@@ -6,7 +6,7 @@ import pytest
 
 from fabricdoc.checks.catalogue import found_on_the_wire
 from fabricdoc.errors import NodeError
-from fabricdoc.fabric.heard import Heard
+from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.fabric.link_findings import MOST_PORTS, beacon_findings, refused_ports
 from fabricdoc.model.fabric import Endpoint, Link, LinkProof, Neighbour
 from fabricdoc.model.findings import Finding
@@ -162,3 +162,12 @@ def test_every_id_is_one_that_only_frames_on_the_wire_decide() -> None:
     ids = {one.id for one in beacon_findings(heard, [link], [alpha])}
     assert len(ids) == 7
     assert all(found_on_the_wire(one) for one in ids)
+
+
+def test_what_others_heard_of_a_node_before_it_failed_is_evidence() -> None:
+    heard = Heard(failed={"beta": NodeError("beta: gone")}, halves=[Hearing(A0, B1, 6)])
+    (one,) = found(heard)
+    assert [(line.file, line.text) for line in one.evidence] == [
+        ("beta", "beta: gone"),
+        ("alpha", "p0 heard 6 frames of beta/p1"),
+    ]

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from fabricdoc.checks import judged
+from fabricdoc.errors import NodeError
 from fabricdoc.fabric import rails_of, rdma_ping, rdma_talk
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, GidChoice, Link, Node
 from fabricdoc.transport import NodeSpec
 from tests.fabrics import hca, link, netdev, node
-from tests.rdma_wire import Probes, Wires, cant_open
+from tests.rdma_wire import Probes, Wires
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
@@ -48,17 +49,19 @@ class Bench:
         self.wires = Wires()
         self.probes: Probes | None = None
         self.opened: list[list[str]] = []
+        self.down: dict[str, NodeError] = {}
         self.setup: Any = lambda probes: None
-        monkeypatch.setattr(rdma_ping, "open_channels", self._open)
+        monkeypatch.setattr(rdma_ping, "open_some", self._open)
         limits = {"wait_s": 2.0, "greet_s": 2.0, "answer_s": 2.0, "answer_each_s": 0.1, "all_s": 60.0}
         monkeypatch.setattr(rdma_talk, "ping_limit", limits.__getitem__)
 
-    def _open(self, specs: Sequence[NodeSpec], module: str) -> Probes:
+    def _open(self, specs: Sequence[NodeSpec], module: str) -> tuple[Probes, dict[str, NodeError]]:
         assert module == "rdma_ping"
         self.opened.append([spec.name for spec in specs])
-        self.probes = Probes(self.wires, [spec.name for spec in specs])
+        failed = {spec.name: self.down[spec.name] for spec in specs if spec.name in self.down}
+        self.probes = Probes(self.wires, [spec.name for spec in specs if spec.name not in failed])
         self.setup(self.probes)
-        return self.probes
+        return self.probes, failed
 
     def run(self, fabric: Fabric) -> Fabric:
         specs = [NodeSpec(one.name, "local") for one in fabric.nodes]
@@ -198,12 +201,24 @@ def test_nodes_without_verbs_are_named_once_with_the_install_line(bench: Bench) 
     assert len(rails_of(found)) == 2
 
 
-def test_nodes_that_do_not_start_leave_the_links_as_they_were(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdma_ping, "open_channels", cant_open)
+def test_a_node_that_does_not_start_has_failed_and_its_links_stay_as_they_were(bench: Bench) -> None:
+    bench.down = {"beta": NodeError("beta: no answer from ssh in 5 s", fix="look at beta", id="node-unreachable")}
     found = bench.run(crossed())
-    assert links(found) == crossed().links
+    assert [(one.proof, one.more_proofs) for one in links(found)] == [(one.proof, ()) for one in links(crossed())]
+    for one in links(found):
+        assert one.rdma == Unknown(unknown="beta: no answer from ssh in 5 s")
     (finding,) = found.findings
-    assert (finding.id, finding.fix) == ("rdma-not-tried", ("look at beta",))
+    assert (finding.id, finding.subject, finding.fix) == ("rdma-not-tried", "beta", ("look at beta",))
+    assert [(one.name, one.id, one.fix) for one in found.failed] == [("beta", "node-unreachable", "look at beta")]
+
+
+def test_one_of_three_that_does_not_start_costs_only_its_own_links(bench: Bench) -> None:
+    nodes = tuple(with_hcas(name, (f"10.77.0.{at}", f"10.88.{at}.1")) for at, name in enumerate("abc", start=1))
+    star = tuple(link(("a", "p0", None), (other, "p0", None), kind="segment", hca=True) for other in "bc")
+    bench.down = {"c": NodeError("c: down", fix="look at c")}
+    found = bench.run(Fabric(nodes=nodes, links=star))
+    assert [(one.a.node, one.b.node, one.rdma is True) for one in links(found)] == [("a", "b", True), ("a", "c", False)]
+    assert [one.name for one in found.failed] == ["c"]
 
 
 @pytest.mark.parametrize("at", ["open", "connect", "ping", "close"])
@@ -219,6 +234,7 @@ def test_a_probe_that_dies_costs_its_own_pairs_only(bench: Bench, at: str) -> No
     assert all(isinstance(one.rdma, Unknown) for one in links(found))
     (finding,) = found.findings
     assert (finding.id, finding.subject) == ("rdma-not-tried", "beta")
+    assert [(one.name, one.message) for one in found.failed] == [("beta", "beta: its probe ended")]
 
 
 def test_a_probe_that_answers_nonsense_proves_nothing(bench: Bench) -> None:
@@ -244,7 +260,9 @@ def test_a_silent_probe_ends_with_the_deadline(bench: Bench) -> None:
     found = bench.run(crossed())
     (finding,) = found.findings
     assert finding.subject == "beta"
-    assert "did not answer within 2 s" in finding.evidence[0].text
+    assert "did not answer in 2 s" in finding.evidence[0].text
+    assert [(one.name, one.id) for one in found.failed] == [("beta", "node-timeout")]
+    assert found.failed[0].message == "beta: the RDMA ping probe did not answer in 2 s"
 
 
 def test_the_peer_never_chooses_the_gid_that_is_connected_to(bench: Bench) -> None:
@@ -339,11 +357,13 @@ def test_a_node_with_libibverbs_is_pinged_as_it_is() -> None:
 def test_a_container_that_is_gone_costs_nothing_but_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    def opening(specs: Sequence[NodeSpec], module: str) -> Probes:
+    def opening(specs: Sequence[NodeSpec], module: str) -> tuple[Probes, dict[str, NodeError]]:
         asked.append([spec.target for spec in specs])
-        return cant_open() if asked[-1][0].startswith("docker:") else bench._open(specs, module)
+        is_boxed = asked[-1][0].startswith("docker:")
+        bench.down = {"alpha": NodeError("alpha: no such container")} if is_boxed else {}
+        return bench._open(specs, module)
 
-    monkeypatch.setattr(rdma_ping, "open_channels", opening)
+    monkeypatch.setattr(rdma_ping, "open_some", opening)
     specs = [container_spec(), NodeSpec("beta", "local")]
     found = proven_by_rdma(specs, without_verbs(crossed()), lambda _text: None)
     assert asked == [["docker:vllm", "local"], ["local", "local"]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.errors import NodeError
 from fabricdoc.fabric import rdma_talk
 from fabricdoc.fabric.rdma_answers import Failure
 from fabricdoc.fabric.rdma_pairs import End, Pair
@@ -71,8 +72,8 @@ def test_a_node_that_died_in_the_first_round_is_not_waited_for_in_the_second() -
         talk.greet()
         found = talk.run([[pair(1, "a", "b")], [pair(2, "b", "c")], [pair(3, "a", "c")]])
     assert [one.failures[0] or one.failures[1] for one in found] == [
-        Failure("silent", 0, "b: its probe ended"),
-        Failure("silent", 0, "b: its probe ended"),
+        Failure("silent", 0, "its probe ended"),
+        Failure("silent", 0, "its probe ended"),
         None,
     ]
 
@@ -86,7 +87,7 @@ def test_an_answer_of_another_round_is_passed_over() -> None:
         talk = Talk(probes)  # type: ignore[arg-type]
         talk.greet()
         (found,) = talk.run([[pair(1, "a", "b")]])
-    assert found.failures[1] == Failure("silent", 0, "it did not answer within 1 s")
+    assert found.failures[1] == Failure("silent", 0, "the RDMA ping probe did not answer in 1 s")
 
 
 def test_no_round_begins_after_the_time_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,8 +105,8 @@ def test_no_round_begins_after_the_time_for_all(monkeypatch: pytest.MonkeyPatch)
         ({"event": "able", "provider": "", "reasons": {"libibverbs": "cannot open"}}, "libibverbs: cannot open"),
         ({"event": "able", "provider": None, "reasons": "none"}, "it has no verbs"),
         ({"event": "able", "provider": ["x"]}, "it has no verbs"),
-        ({"event": "closed", "message": "a: no python3"}, "a: no python3"),
-        ({"event": "noise"}, "it did not answer within 1 s"),
+        ({"event": "closed", "message": "a: no python3"}, "no python3"),
+        ({"event": "noise"}, "the RDMA ping probe did not answer in 1 s"),
     ],
 )
 def test_a_node_without_verbs_says_why(said: dict[str, Any], reason: str) -> None:
@@ -115,3 +116,27 @@ def test_a_node_without_verbs_says_why(said: dict[str, Any], reason: str) -> Non
         talk.greet()
     assert talk.unable == {"a": reason}
     assert set(talk.able) == {"b"}
+
+
+def test_a_node_whose_probe_did_not_start_is_lost_from_the_beginning() -> None:
+    down = NodeError("c: no ssh connection", fix="look at c", id="ssh-unreachable")
+    with Probes(Wires(), ["a", "b"]) as probes:
+        talk = Talk(probes, {"c": down})  # type: ignore[arg-type]
+        talk.greet()
+        talk.end()
+    assert (talk.unable, talk.lost) == ({"c": "no ssh connection"}, {"c": down})
+    assert set(talk.able) == {"a", "b"}
+    assert [message for _name, message in probes.asked] == [{"do": "end"}] * 2
+
+
+def test_a_node_that_lacks_verbs_is_not_lost_and_one_that_ends_is() -> None:
+    closed = {"event": "closed", "id": "ssh-broken", "message": "b: the connection broke", "fix": "look"}
+    with Probes(Wires(), ["a", "b"]) as probes:
+        probes.heard.queue[0] = ("a", {"event": "able", "provider": "", "reasons": {}})
+        probes.heard.queue[1] = ("b", closed)
+        talk = Talk(probes)  # type: ignore[arg-type]
+        talk.greet()
+    assert {name: (str(error), error.fix, error.id) for name, error in talk.lost.items()} == {
+        "b": ("b: the connection broke", "look", "ssh-broken")
+    }
+    assert set(talk.unable) == {"a", "b"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,24 +12,31 @@ from fabricdoc.errors import NodeError
 from fabricdoc.fabric import reaching
 from fabricdoc.fabric.reaching import Plan, converse, with_reach
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Fabric, Link
 from fabricdoc.transport import NodeSpec
-from tests.fabrics import crossed_pair, netdev, node
+from tests.fabrics import crossed_pair, link, netdev, node
 
 pytestmark = pytest.mark.unit
 
-SPECS = [NodeSpec(name, "local", ports=("p0", "p1")) for name in ("alpha", "beta")]
+SPEC_NAMES = ("alpha", "beta")
+SPECS = [NodeSpec(name, "local", ports=("p0", "p1")) for name in SPEC_NAMES]
 
 
 class Pretend:
-    """Two probes: everything opens, and every question and call comes out as `arrived` and `outcome` say."""
+    """Probes: everything opens, and every question and call comes out as `arrived` and `outcome` say.
+
+    `ready` and `tried` replace what nodes answer there (None: a node is silent, an error: its probe ended), `absent`
+    are nodes whose probe did not start.
+    """
 
     def __init__(self, *, arrived: bool = True, outcome: str = "connected", **changes: Any) -> None:
-        self.names = ("alpha", "beta")
+        self.absent: dict[str, NodeError] = changes.pop("absent", {})
+        self.names = tuple(name for name in changes.pop("names", ("alpha", "beta")) if name not in self.absent)
         self.arrived, self.outcome, self.changes = arrived, outcome, changes
         self.opened: dict[str, dict[str, Any]] = {}
         self.tried: dict[str, dict[str, Any]] = {}
-        self.ended = False
+        self.ended: list[str] = []
+        self.said: list[tuple[str, dict[str, Any]]] = []
 
     def __enter__(self) -> Pretend:
         return self
@@ -39,16 +45,22 @@ class Pretend:
         pass
 
     def send(self, name: str, message: dict[str, Any]) -> None:
-        {"open": self.opened, "try": self.tried}[message["do"]][name] = message
+        if message["do"] == "end":
+            self.ended.append(name)
+            return
+        event = {"open": "ready", "try": "tried"}[message["do"]]
+        (self.opened if event == "ready" else self.tried)[name] = message
+        changed = self.changes.get(event, {})
+        told = changed[name] if name in changed else (self._ready(name) if event == "ready" else self._tried(name))
+        if isinstance(told, NodeError):
+            closed = {"event": "closed", "id": told.id, "message": told.message, "fix": told.fix}
+            self.said.append((name, closed))
+        elif told is not None:
+            self.said.append((name, {**told, "event": event} if isinstance(told, dict) else {"event": event}))
 
-    def broadcast(self, message: dict[str, Any]) -> None:
-        self.ended = message == {"do": "end"}
-
-    def gather(self, event: str, timeout_s: float, what: str) -> Mapping[str, Any]:
+    def receive(self, timeout_s: float) -> tuple[str, dict[str, Any]] | None:
         assert timeout_s <= 30
-        assert what == "the reach probe"
-        told = {name: self._ready(name) if event == "ready" else self._tried(name) for name in self.names}
-        return self.changes.get(event, told)
+        return self.said.pop(0) if self.said else None
 
     def _ready(self, name: str) -> dict[str, Any]:
         opened = self.opened[name]
@@ -66,9 +78,14 @@ class Pretend:
         return {"asks": [{**one, **answer} for one in tried["asks"]], "dials": dials}
 
 
+def links_of(fabric: Fabric) -> tuple[Link, ...]:
+    assert not isinstance(fabric.links, Unknown)
+    return fabric.links
+
+
 def reached(monkeypatch: pytest.MonkeyPatch, fabric: Fabric | None = None, **how: Any) -> tuple[Pretend, Fabric]:
     channels = Pretend(**how)
-    monkeypatch.setattr(reaching, "open_channels", lambda _specs, _module: channels)
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, dict(channels.absent)))
     return channels, with_reach(SPECS, fabric or crossed_pair(), lambda _line: None)
 
 
@@ -88,7 +105,7 @@ def test_each_node_opens_what_the_others_try(monkeypatch: pytest.MonkeyPatch) ->
         {"ip": "10.77.0.1", "port": 50000},
         {"ip": "10.77.0.1", "port": 29500},
     ]
-    assert channels.ended
+    assert channels.ended == ["alpha", "beta"]
     assert isinstance(fabric.links, tuple)
     assert [one.method for link in fabric.links for one in link.more_proofs] == ["ping", "ping"]
     assert fabric.findings == ()
@@ -128,20 +145,84 @@ def test_blocked_ports_and_taken_ones_become_findings(monkeypatch: pytest.Monkey
     assert ids[2:] == [("rendezvous-port-taken", f"{name} 10.77.0.1:29500") for name in ("alpha", "beta")]
 
 
-def test_a_probe_that_fails_is_said_and_the_map_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_words: object) -> None:
-        raise NodeError("beta: no python3", fix="install it")
+def ring() -> tuple[list[NodeSpec], Fabric]:
+    """Three nodes, each with a cable and a subnet to each other one."""
+    nodes = (
+        node("alpha", netdevs=[netdev("p0", ip="10.77.0.1"), netdev("p1", ip="10.77.1.1")]),
+        node("beta", netdevs=[netdev("p0", ip="10.77.2.2"), netdev("p1", ip="10.77.0.2")]),
+        node("gamma", netdevs=[netdev("p0", ip="10.77.1.3"), netdev("p1", ip="10.77.2.3")]),
+    )
+    ends = ((("alpha", "p0"), ("beta", "p1")), (("alpha", "p1"), ("gamma", "p0")), (("beta", "p0"), ("gamma", "p1")))
+    links = tuple(link((*a, None), (*b, None)) for a, b in ends)
+    fabric = crossed_pair().model_copy(update={"nodes": nodes, "links": links})
+    return [NodeSpec(one.name, "local", ports=("p0", "p1")) for one in nodes], fabric
 
-    monkeypatch.setattr(reaching, "open_channels", fails)
-    fabric = with_reach(SPECS, crossed_pair(), lambda _line: None)
-    assert fabric.links == crossed_pair().links
+
+def test_a_probe_that_does_not_start_is_a_failed_node_and_the_map_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = NodeError("beta: no python3", fix="install it", id="python-missing")
+    _, fabric = reached(monkeypatch, absent={"beta": gone})
+    assert [(one.proof, one.more_proofs) for one in links_of(fabric)] == [
+        (one.proof, ()) for one in links_of(crossed_pair())
+    ]
     (finding,) = fabric.findings
-    assert (finding.id, finding.severity, finding.fix) == ("reach-not-tried", "info", ("install it",))
+    assert (finding.id, finding.severity, finding.subject, finding.fix) == (
+        "reach-not-tried",
+        "info",
+        "beta",
+        ("install it",),
+    )
     assert finding.evidence[0].text == "beta: no python3"
+    assert [(one.name, one.id, one.fix) for one in fabric.failed] == [("beta", "python-missing", "install it")]
+
+
+@pytest.mark.parametrize("at", ["ready", "tried"])
+@pytest.mark.parametrize("how", ["dies", "is silent", "talks nonsense"])
+def test_one_of_three_that_fails_costs_only_what_leads_to_it(
+    monkeypatch: pytest.MonkeyPatch, at: str, how: str
+) -> None:
+    """Nothing is said to be blocked because the one that should have listened is gone."""
+    ways = {"dies": NodeError("beta: it fell", fix="look", id="probe-failed"), "is silent": None, "talks nonsense": 3}
+    specs, ringed = ring()
+    channels = Pretend(names=("alpha", "beta", "gamma"), **{at: {"beta": ways[how]}})
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+    monkeypatch.setattr(reaching, "OPEN_S", 0.2)
+    monkeypatch.setattr(reaching, "TRY_S", 0.2)
+    real = channels._tried
+
+    def cut_off(name: str) -> dict[str, Any]:
+        """What is asked of beta comes to nothing."""
+        told = real(name)
+        for one in told["dials"]:
+            one["outcome"] = "timed-out" if one["ip"] in ("10.77.0.2", "10.77.2.2") else "connected"
+        return told
+
+    monkeypatch.setattr(channels, "_tried", cut_off)
+    fabric = with_reach(specs, ringed, lambda _line: None)
+    assert [(one.id, one.subject) for one in fabric.findings] == [("reach-not-tried", "beta")]
+    assert [one.name for one in fabric.failed] == ["beta"]
+    proofs = {(one.a.node, one.b.node): [more.method for more in one.more_proofs] for one in links_of(fabric)}
+    assert proofs["alpha", "gamma"] == ["ping"]
+    assert proofs["beta", "gamma"] in ([], ["ping"])
+
+
+def test_a_probe_that_ends_once_it_has_told_all_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    channels = Pretend()
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+    plain = channels.send
+
+    def ending(name: str, message: dict[str, Any]) -> None:
+        plain(name, message)
+        if message["do"] == "try":
+            channels.said.insert(1, ("alpha", {"event": "closed", "id": "x", "message": "alpha: ended", "fix": ""}))
+
+    monkeypatch.setattr(channels, "send", ending)
+    fabric = with_reach(SPECS, crossed_pair(), lambda _line: None)
+    assert fabric.failed == ()
+    assert fabric.findings == ()
 
 
 def test_nothing_to_try_starts_no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reaching, "open_channels", lambda *_words: pytest.fail("started"))
+    monkeypatch.setattr(reaching, "open_some", lambda *_words: pytest.fail("started"))
     bare = crossed_pair().model_copy(update={"links": Unknown(unknown="x")})
     specs = [NodeSpec(name, "local") for name in ("alpha", "beta")]
     assert with_reach(specs, bare, lambda _line: None) is bare
@@ -166,22 +247,23 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from(["ready", "tried"]))
-def test_any_words_of_a_node_are_read_or_refused(said: Any, event: str) -> None:
+def test_any_words_of_a_node_are_read_or_its_failure(said: Any, event: str) -> None:
     plan = Plan(head="alpha", rendezvous=29500)
     channels = Pretend(**{event: {"alpha": said, "beta": said}})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reaching, "open_channels", lambda _specs, _module: channels)
-        patch.setattr(Plan, "openings", lambda _self: {name: {"ears": [], "listen": []} for name in channels.names})
-        try:
-            converse(SPECS, plan)
-        except NodeError as error:
-            assert error.id == "probe-failed"
+        patch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+        patch.setattr(reaching, "OPEN_S", 0.0)
+        patch.setattr(reaching, "TRY_S", 0.0)
+        patch.setattr(Plan, "openings", lambda _self: {name: {"ears": [], "listen": []} for name in SPEC_NAMES})
+        found = converse(SPECS, plan)
+    assert {error.id for error in found.failed.values()} <= {"probe-failed", "node-timeout"}
 
 
 def test_more_answers_than_questions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"arrived": True, "came_in_by": "", "reason": ""}
-    _, fabric = reached(monkeypatch, tried={"alpha": {"asks": [answer] * 50, "dials": []}, "beta": {}})
-    assert [one.id for one in fabric.findings] == ["reach-not-tried"]
+    _, fabric = reached(monkeypatch, tried={"alpha": {"asks": [answer] * 50, "dials": []}, "beta": {"asks": []}})
+    assert [(one.id, one.subject) for one in fabric.findings] == [("reach-not-tried", "alpha, beta")]
+    assert {one.id for one in fabric.failed} == {"probe-failed"}
 
 
 def test_the_plan_of_many_nodes_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.errors import NodeError
 from fabricdoc.fabric.heard import Heard, Hearing
 from fabricdoc.fabric.unheard import cage_of_port, down_ports, foreign_machines, unheard_ports
 from fabricdoc.model.documents import Unknown
@@ -134,3 +135,22 @@ def test_a_name_that_a_shell_would_read_is_quoted() -> None:
 def test_ports_are_told_in_the_order_of_their_names() -> None:
     heard = Heard(macs={B1: "", A1: "", A0: ""})
     assert [one.subject for one in found(alpha(), heard=heard)] == ["alpha/p0", "alpha/p1", "beta/p1"]
+
+
+def test_a_port_of_a_node_that_failed_on_the_way_has_no_finding_of_its_own() -> None:
+    heard = Heard(macs={A0: OWN}, failed={"alpha": NodeError("alpha: gone")})
+    assert found(alpha(), heard=heard) == []
+
+
+def test_a_silent_port_may_lead_to_a_node_that_failed_and_says_so() -> None:
+    failed = {f"n{number}": NodeError("gone") for number in range(6)}
+    (one,) = found(alpha(), heard=Heard(macs={A0: OWN}, failed=failed))
+    assert one.cause.endswith("; or it leads to n0, n1, n2, n3 or 2 more, which failed on the way.")
+    (one,) = found(alpha(), heard=Heard(macs={A0: OWN}, failed={"beta": NodeError("gone")}))
+    assert one.cause.endswith("a switch that drops; or it leads to beta, which failed on the way.")
+
+
+def test_a_port_that_heard_a_node_before_it_failed_is_not_called_silent() -> None:
+    half = Hearing(A0, B1, 6)
+    heard = Heard(macs={A0: OWN, A1: OWN}, failed={"beta": NodeError("gone")}, halves=[half])
+    assert [one.subject for one in found(alpha(), heard=heard)] == ["alpha/p1"]

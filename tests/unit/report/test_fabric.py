@@ -106,3 +106,18 @@ def test_unproven_links_are_no_clean_bill(samples: Any, shown: Any) -> None:
     assert ", links not proven\n" in shown(render_fabric(warned))
     unasked = fabric.model_copy(update={"links": Unknown(unknown="not asked")})
     assert shown(render_fabric(unasked)).startswith("2 nodes, nothing wrong\n")
+
+
+def test_a_node_that_was_read_and_then_failed_is_told_apart_from_one_that_could_not_be_read(
+    samples: Any, shown: Any
+) -> None:
+    fabric = samples.fabric()
+    late = fabric.failed[0].model_copy(
+        update={"name": "beta", "target": "user@beta", "message": "beta: the beacon probe died", "fix": "see why"}
+    )
+    text = shown(render_fabric(fabric.model_copy(update={"failed": (*fabric.failed, late)}), "links"))
+    assert text.startswith("2 nodes, 1 could not be read, 1 failed while cables were proven, 2 links proven")
+    assert "beta  user@beta  failed while cables were proven: the beacon probe died\n" in text
+    assert "see why" in text
+    alone = shown(render_fabric(fabric.model_copy(update={"failed": (late,)}), "links"))
+    assert "could not be read" not in alone

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from fabricdoc.errors import NodeError
-from fabricdoc.fabric.beacon_nodes import Crew
+from fabricdoc.fabric.crew import Crew
 from fabricdoc.transport import Channels
 
 pytestmark = pytest.mark.unit
@@ -32,7 +32,7 @@ class FakeChannels:
 
 def crew(*said: tuple[str, dict[str, Any]], dead: tuple[str, ...] = ()) -> tuple[Crew, FakeChannels]:
     channels = FakeChannels(list(said), dead)
-    return Crew(cast(Channels, channels), {}), channels
+    return Crew(cast(Channels, channels), {}, "the beacon probe"), channels
 
 
 CLOSED = {"event": "closed", "status": 1, "stderr": "", "id": "probe-failed", "message": "beta: it fell", "fix": "look"}

@@ -1,6 +1,6 @@
-"""The beacon probes of several nodes, asked together: one that fails is left out, and the others' answers stand.
+"""The probes of several nodes, asked together: one that fails is left out, and the others' answers stand.
 
-Carries messages and deadlines; what is asked and what an answer means is `beacons`' and `beacon_reports`' matter.
+Carries messages and deadlines; what is asked and what an answer means is for those who ask (`beacons`, `reaching`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from fabricdoc.errors import NodeError
 from fabricdoc.transport import Channels
 
 Message = dict[str, Any]
+SEE_WHY = "run `fabricdoc scan` to see why"
 
 
 class Crew:
-    """Probes that run, by node name. `failed` says why others don't any more; it only grows."""
+    """Probes that run, by node name, called `what`. `failed` says why others don't any more; it only grows."""
 
-    def __init__(self, channels: Channels, failed: dict[str, NodeError]) -> None:
+    def __init__(self, channels: Channels, failed: dict[str, NodeError], what: str) -> None:
         self._channels = channels
         self.failed = failed
+        self._what = what
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,8 +48,7 @@ class Crew:
             if got is None:
                 self._give_up(wanted - set(found), deadline_s)
             elif got[1].get("event") == "closed":
-                said = got[1]
-                self.failed.setdefault(got[0], NodeError(str(said["message"]), fix=said["fix"], id=said["id"]))
+                self.failed.setdefault(got[0], closed_node(got[1]))
             elif got[1].get("event") == event and got[0] in wanted:
                 found[got[0]] = got[1]
         return found
@@ -60,6 +61,14 @@ class Crew:
 
     def _give_up(self, silent: Iterable[str], deadline_s: float) -> None:
         for name in silent:
-            message = f"{name}: the beacon probe did not answer in {deadline_s:.0f} s"
-            error = NodeError(message, fix="run `fabricdoc scan` to see why", id="node-timeout")
-            self.failed.setdefault(name, error)
+            self.failed.setdefault(name, silent_node(name, self._what, deadline_s))
+
+
+def silent_node(name: str, what: str, deadline_s: float) -> NodeError:
+    """The error of a node whose probe (`what`) runs and says nothing."""
+    return NodeError(f"{name}: {what} did not answer in {deadline_s:.0f} s", fix=SEE_WHY, id="node-timeout")
+
+
+def closed_node(said: Mapping[str, Any]) -> NodeError:
+    """The error that the transport told as a probe's end."""
+    return NodeError(str(said["message"]), fix=str(said.get("fix", "")), id=str(said.get("id", "probe-failed")))
