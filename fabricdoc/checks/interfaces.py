@@ -14,11 +14,9 @@ from fabricdoc.checks.wording import exported, of_nodes, seen
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Netdev, Node
 from fabricdoc.model.findings import Finding
-from fabricdoc.nccl import parse_selector
+from fabricdoc.nccl import take_interfaces
 
 NCCL, WHOLE = "NCCL_SOCKET_IFNAME", ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
-LEFT_OUT_BY_DEFAULT = ("docker", "lo")
-"""NCCL's own order without the variable: ib*, then all but docker and lo, then those (src/misc/socket.cc)."""
 
 
 def check_interfaces(fabric: Fabric) -> tuple[Finding, ...]:
@@ -35,15 +33,9 @@ def usable(node: Node) -> list[Netdev]:
 
 
 def fitting(value: str, netdevs: list[Netdev]) -> list[Netdev]:
-    """Those that a value of NCCL_SOCKET_IFNAME takes (src/misc/utils.cc parseStringList, matchIfList)."""
-    wanted = parse_selector(value)
-
-    def fits(netdev: Netdev) -> bool:
-        names = (entry.name for entry in wanted.entries)
-        hit = any(netdev.name == name if wanted.exact else netdev.name.startswith(name) for name in names)
-        return hit != wanted.excludes
-
-    return [one for one in netdevs if fits(one)]
+    """Those that a value of NCCL_SOCKET_IFNAME takes, in NCCL's order; of one that is too short, NCCL's own choice."""
+    by_name = {one.name: one for one in netdevs}
+    return [by_name[name] for name in take_interfaces(value, netdevs).taken]
 
 
 def not_found(node: Node) -> Iterator[Finding]:
@@ -77,11 +69,7 @@ def _not_found(node: Node, hint: Variable, effect: str) -> Finding:
 def wrong_choice(node: Node) -> Iterator[Finding]:
     """Bootstrap over loopback, or over an interface from which no frame leaves the node."""
     hint, found = variable(node, NCCL), usable(node)
-    if hint is not None and len(hint.value) > 1:
-        chosen = fitting(hint.value, found)
-    else:
-        preferred = [one for one in found if one.name.startswith("ib")]
-        chosen = preferred or [one for one in found if not one.name.startswith(LEFT_OUT_BY_DEFAULT)]
+    chosen = fitting(hint.value if hint else "", found)
     if not chosen or not any(leads_out(node, one) for one in found):
         return
     first = chosen[0]

@@ -2,7 +2,8 @@
 
 Public: `begin_scan` and `scan` (nodes to a Fabric), `read_report` (a raw report to a node), `map_cables` (adds proven
 links), `hear_lldp` (listens for neighbours), `rails_of` (ports that belong together), `traced` and `selected` (what
-follows from links, of a saved fabric too). Does not judge settings (bench, tuning) and changes nothing on a node.
+follows from links, of a saved fabric too), `questions` and `matched` (what a selector would take). Does not judge
+settings (bench, tuning) and changes nothing on a node.
 Names load their module when first used, so that a scan can begin before pydantic is loaded.
 """
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.cables import map_cables
     from fabricdoc.fabric.hearing_lldp import hear_lldp
     from fabricdoc.fabric.image import with_images
+    from fabricdoc.fabric.matching import Question, matched, questions
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
@@ -28,6 +30,7 @@ HOMES = {
     "cables": ("map_cables",),
     "hearing_lldp": ("hear_lldp",),
     "image": ("with_images",),
+    "matching": ("Question", "matched", "questions"),
     "rails": ("Rail", "RailPort", "rails_of"),
     "report": ("read_report",),
     "scanning": ("scan",),
@@ -36,11 +39,14 @@ HOMES = {
 }
 
 __all__ = [
+    "Question",
     "Rail",
     "RailPort",
     "begin_scan",
     "hear_lldp",
     "map_cables",
+    "matched",
+    "questions",
     "rails_of",
     "read_report",
     "scan",

@@ -122,6 +122,14 @@ def _from_subnets(nodes: Sequence[Node]) -> tuple[Rail, ...]:
     return tuple(Rail(tuple(ports[name] for name in names), proven=False) for ports in complete)
 
 
+def ipv4_networks(node: Node) -> dict[PortKey, set[Network]]:
+    """The networks of a node's global IPv4 addresses, by port."""
+    found: dict[PortKey, set[Network]] = {}
+    for netdev, network, _ip in _addresses(node):
+        found.setdefault((node.name, netdev.name), set()).add(network)
+    return found
+
+
 def _addresses(node: Node) -> list[tuple[Netdev, Network, str]]:
     """Every global IPv4 address of a node with its network; what is no address (a document by hand) is left out."""
     found = []

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fabricdoc.fabric.beacons import candidate_ports
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
-from fabricdoc.nccl import parse_selector
+from fabricdoc.nccl import take_interfaces
 from fabricdoc.transport import NodeSpec
 
 ALL_PAIRS = 8
@@ -154,15 +154,10 @@ def _first_links(
 
 def management(node: Node, here: Mapping[str, Place]) -> Place | None:
     """Where NCCL's bootstrap may stand besides a link: the interface its variable names, or the default route's."""
-    value = node.host.environment.get("NCCL_SOCKET_IFNAME", "")
-    if len(value) > 1:  # NCCL ignores a value of one character
-        wanted = parse_selector(value)
-        names = [entry.name for entry in wanted.entries]
-        for netdev, place in here.items():
-            hit = any(netdev == name if wanted.exact else netdev.startswith(name) for name in names)
-            if hit != wanted.excludes:
-                return place
-        return None
+    netdevs = () if isinstance(node.netdevs, Unknown) else node.netdevs
+    named = take_interfaces(node.host.environment.get("NCCL_SOCKET_IFNAME", ""), netdevs)
+    if not named.ignored:
+        return next((here[netdev] for netdev in named.taken if netdev in here), None)
     routes = () if isinstance(node.routes, Unknown) else node.routes
     default = (one.netdev for one in routes if one.destination == "default" and one.family == "ipv4")
     return next((here[netdev] for netdev in default if netdev in here), None)

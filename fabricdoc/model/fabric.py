@@ -13,13 +13,13 @@ from fabricdoc.model.host import ConfFile, Container, DeviceFile, Host, KernelEv
 from fabricdoc.model.netdev import Address, Neighbour, Netdev, Qos, Route, Rule
 from fabricdoc.model.pcie import PcieFunction
 from fabricdoc.model.rdma import Counters, Gid, Hca, Port
-from fabricdoc.model.selectors import Advice, NodeSelectors, PortSet, Selectors
+from fabricdoc.model.selectors import Advice, Match, MatchedPort, NodeMatch, NodeSelectors, PortSet, Selectors
 
 __all__ = [
     "Address", "Advice", "Cage", "ConfFile", "Container", "Counters", "DeviceFile", "Endpoint", "Fabric", "FailedNode",
     "Gid", "GidChoice", "Gpu", "GpuPath", "Hca", "Host", "KernelEvent", "Library", "Link", "LinkProof", "LldpNeighbour",
-    "Neighbour", "Netdev", "Node", "NodeReport", "NodeSelectors", "PcieFunction", "Port", "PortSet", "Qos", "Route",
-    "Rule", "Selectors", "ServerImage", "Tenant",
+    "Match", "MatchedPort", "Neighbour", "Netdev", "Node", "NodeMatch", "NodeReport", "NodeSelectors", "PcieFunction",
+    "Port", "PortSet", "Qos", "Route", "Rule", "Selectors", "ServerImage", "Tenant",
 ]  # fmt: skip
 
 
@@ -176,7 +176,8 @@ class Link(Frozen):
 class Fabric(Document):
     """Nodes, links and findings; `scan --json` and `cables --json` are always this kind.
 
-    `selectors` follow from proven links; null where none was proven.
+    `selectors` follow from proven links; null where none was proven. `matches` are what values would take that the user
+    asked about.
     """
 
     kind: ClassVar[str] = "fabric"
@@ -186,3 +187,4 @@ class Fabric(Document):
     links: Fact[tuple[Link, ...]] = ()
     findings: tuple[Finding, ...] = ()
     selectors: Selectors | None = None
+    matches: tuple[Match, ...] = ()

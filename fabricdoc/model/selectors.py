@@ -43,6 +43,40 @@ class Advice(Frozen):
     variables: dict[str, str] = {}
 
 
+class MatchedPort(Frozen):
+    """A port that a value takes on a node: the HCA and its verbs port, or (a list of interfaces) the interface alone.
+
+    `peers` are the ports (NODE/NETDEV) of other nodes that it is proven to meet; none: no list should name it.
+    """
+
+    netdev: Fact[str] = NOT_READ
+    hca: str | None = None
+    port: int | None = None
+    peers: Fact[tuple[str, ...]] = NOT_READ
+
+
+class NodeMatch(Frozen):
+    """What a value takes on one node, in NCCL's order; `remarks` say why that is less or more than it seems to name."""
+
+    node: str
+    ports: Fact[tuple[MatchedPort, ...]]
+    remarks: tuple[str, ...] = ()
+
+
+class Match(Frozen):
+    """What a value of a variable of NCCL's would take on every node; `reading` is how NCCL reads it.
+
+    `remarks` are about what the nodes take together: numbers that differ, ports that NCCL would pair and that do not
+    meet.
+    """
+
+    variable: Literal["NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"]
+    value: str
+    reading: str
+    nodes: tuple[NodeMatch, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
 class Selectors(Frozen):
     """All of it: `master` is node 0's address for the rendezvous, `rails` the ports (NODE/NETDEV) that belong together.
 

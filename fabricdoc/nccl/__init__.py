@@ -13,10 +13,12 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.nccl.devices import fused, in_device_order
     from fabricdoc.nccl.gids import choose_gid, gid_choices
+    from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
     from fabricdoc.nccl.merge import merge_proofs, path_problem
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
     from fabricdoc.nccl.reader import Event, LogReader, read_events
+    from fabricdoc.nccl.remarks import hca_remarks, interface_remarks, reading
     from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
     from fabricdoc.nccl.selectors import MOST_ENTRIES, Selection, expand, parse_selector
     from fabricdoc.nccl.variables import Variable, catalogue, nearest
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
 HOMES = {
     "devices": ("fused", "in_device_order"),
     "gids": ("choose_gid", "gid_choices"),
+    "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
     "merge": ("merge_proofs", "path_problem"),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
     "proof": ("read_proof",),
     "reader": ("Event", "LogReader", "read_events"),
+    "remarks": ("hca_remarks", "interface_remarks", "reading"),
     "safety": ("RING_TREE", "reject_unsafe"),
     "selectors": ("MOST_ENTRIES", "Selection", "expand", "parse_selector"),
     "variables": ("Variable", "catalogue", "nearest"),
@@ -36,9 +40,12 @@ HOMES = {
 }
 
 __all__ = [
+    "IGNORED_BELOW",
     "MOST_ENTRIES",
+    "MOST_NAMES",
     "RING_TREE",
     "Event",
+    "Interfaces",
     "LogReader",
     "Selection",
     "Variable",
@@ -48,7 +55,9 @@ __all__ = [
     "fused",
     "gid_choices",
     "gloo_variables",
+    "hca_remarks",
     "in_device_order",
+    "interface_remarks",
     "is_writable",
     "merge_proofs",
     "nccl_variables",
@@ -59,9 +68,12 @@ __all__ = [
     "path_problem",
     "read_events",
     "read_proof",
+    "reading",
     "reject_unsafe",
+    "running",
     "satisfies",
     "server_variables",
+    "take_interfaces",
 ]
 
 

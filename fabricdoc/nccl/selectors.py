@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 class Selector(NamedTuple):
-    """A value of NCCL_IB_HCA as NCCL reads it; `dropped` are entries after the 32nd, which NCCL never sees."""
+    """A value as NCCL reads it; `dropped` are entries after the 32nd (of interfaces: 16th), which it never sees."""
 
     excludes: bool
     exact: bool
@@ -43,22 +43,23 @@ class Selection(NamedTuple):
     """What a selector takes on one node: (device, verbs port) in the order of the devices.
 
     `unmatched` are entries under which no ACTIVE port falls (with "^": that exclude nothing); `inactive` are the
-    ports they name that are not ACTIVE, which NCCL leaves out without a word.
+    ports they name that are not ACTIVE, which NCCL leaves out without a word; `beyond` those after the 32nd.
     """
 
     ports: tuple[tuple[str, int], ...]
     unmatched: tuple[str, ...]
     inactive: tuple[tuple[str, int], ...]
+    beyond: tuple[tuple[str, int], ...] = ()
 
 
-def parse_selector(value: str) -> Selector:
-    """A value of NCCL_IB_HCA taken apart; never fails, since NCCL never does. Nothing is trimmed."""
+def parse_selector(value: str, most: int = MOST_ENTRIES) -> Selector:
+    """A value taken apart, of which `most` entries are read; never fails, since NCCL never does. Nothing is trimmed."""
     excludes = value.startswith("^")
     rest = value[1:] if excludes else value
     exact = rest.startswith("=")
     texts = [text for text in rest[exact:].split(",") if text.partition(":")[0]]
-    entries = tuple(_entry(text) for text in texts[:MOST_ENTRIES])
-    return Selector(excludes, exact, entries, tuple(texts[MOST_ENTRIES:]))
+    entries = tuple(_entry(text) for text in texts[:most])
+    return Selector(excludes, exact, entries, tuple(texts[most:]))
 
 
 def expand(value: str, hcas: Sequence[Hca]) -> Selection:
@@ -66,7 +67,7 @@ def expand(value: str, hcas: Sequence[Hca]) -> Selection:
     selector = parse_selector(value)
     candidates = [(hca.name, port.number) for hca in hcas for port in hca.ports if _has_usable_layer(port)]
     active = {(hca.name, port.number) for hca in hcas for port in hca.ports if port.state == "ACTIVE"}
-    named = [(entry, {one for one in candidates if _matches(selector, entry, *one)}) for entry in selector.entries]
+    named = [(entry, {one for one in candidates if matches(selector, entry, *one)}) for entry in selector.entries]
     listed = {one for _, ports in named for one in ports}
     everything = not selector.entries
     taken = [one for one in candidates if one in active and (everything or one in listed) != selector.excludes]
@@ -74,6 +75,7 @@ def expand(value: str, hcas: Sequence[Hca]) -> Selection:
         ports=tuple(taken[:MOST_DEVICES]),
         unmatched=tuple(entry.text for entry, ports in named if not ports & active),
         inactive=tuple(one for one in candidates if one in listed and one not in active),
+        beyond=tuple(taken[MOST_DEVICES:]),
     )
 
 
@@ -94,6 +96,7 @@ def _field(text: str) -> int:
     return -1 if not text else int(number[1][:10]) if number else 0
 
 
-def _matches(selector: Selector, entry: Entry, name: str, port: int) -> bool:
+def matches(selector: Selector, entry: Entry, name: str, port: int = -1) -> bool:
+    """Whether an entry names this device and port; -1 is any port (an interface has none)."""
     is_named = name == entry.name if selector.exact else name.startswith(entry.name)
-    return is_named and entry.port in (-1, port)
+    return is_named and (port == -1 or entry.port in (-1, port))

@@ -26,7 +26,10 @@ Part = Literal["all", "links", "plan"]
 
 
 def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
-    """The whole fabric, or (part "links") only its links, failed nodes and findings, and what each node sets."""
+    """The whole fabric, or (part "links") only its links, failed nodes and findings, and what each node sets.
+
+    Where it was asked what a value takes, that stands in the place of what each node sets.
+    """
     parts: list[RenderableType] = [line(*_headline(fabric))]
     if part == "all":
         linked = _linked(fabric)
@@ -38,6 +41,10 @@ def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
     parts += [line(), *render_links(fabric)] if part == "links" or _links_were_asked(fabric) else []
     parts += [line(), *neighbours] if (neighbours := render_lldp(fabric)) else []
     parts += [line(), *render_findings(fabric.findings)] if fabric.findings else []
+    if fabric.matches:
+        from fabricdoc.report.matches import render_matches
+
+        return [*parts, *render_matches(fabric.matches)]
     return [*parts, *(render_selectors(fabric.selectors) if part == "links" and fabric.selectors else [])]
 
 

@@ -12,6 +12,8 @@ from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, r
 from fabricdoc.cli.terminal import screen
 
 if TYPE_CHECKING:
+    from fabricdoc.fabric import Question
+    from fabricdoc.model.fabric import Fabric
     from fabricdoc.transport import NodeSpec
 
 Watch = Annotated[
@@ -27,6 +29,15 @@ Save = Annotated[
 ]
 Anonymize = Annotated[
     bool, typer.Option("--anonymize", help="With --save: replace names, addresses, GUIDs and ids in what is written.")
+]
+Matched = Annotated[
+    list[str],
+    typer.Option(
+        "--match",
+        metavar="VALUE",
+        help="Say what this value of NCCL_IB_HCA would take on every node, and whom those ports meet; repeatable. "
+        "NCCL_SOCKET_IFNAME=VALUE asks about interfaces.",
+    ),
 ]
 FORMATS = ("text", "dot", "mermaid")
 Format = Annotated[
@@ -71,12 +82,10 @@ def scan(
 
     With --from no node is asked: the same checks run on saved scans and on the output of other tools.
     """
-    if more and not files:
-        raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
+    asks_nodes = bool(nodes or hostfile or slurm or ports or python or watch or lldp)
+    _check_files(files, more, asks_nodes=asks_nodes)
     if anonymize and save is None:
         raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
-    if files and (nodes or hostfile or slurm or ports or python or watch or lldp):
-        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --watch, --lldp out")
     if files:
         return _replay([*files, *more], as_json, save, anonymize)
     specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
@@ -91,22 +100,46 @@ def cables(
     python: Python = "",
     lldp: Lldp = False,
     form: Format = "text",
+    match: Matched = [],  # noqa: B006
+    files: From = [],  # noqa: B006
+    more: More = [],  # noqa: B006
     as_json: Json = False,
 ) -> int:
     """Prove which port meets which, with a few layer-2 frames from RDMA-backed or listed ports.
 
-    Draws the map, and writes for each node the selectors that its proven ports give, ready to paste.
+    Draws the map, and writes for each node the selectors that its proven ports give, ready to paste. With --from no
+    node is asked: the map is that of saved scans.
     """
+    _check_form(form, match, as_json=as_json)
+    _check_files(files, more, asks_nodes=bool(nodes or hostfile or slurm or ports or python or lldp))
     from fabricdoc.errors import UsageError
+    from fabricdoc.fabric import questions
 
+    asked = questions(match)
+    if files:
+        return _replay([*files, *more], as_json, part="links", form=form, asked=asked)
+    specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
+    if len(specs) < 2 and not asked:
+        raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
+    if form != "text":
+        return _draw(specs, form, lldp=lldp)
+    return _look(specs, as_json, "links", lldp=lldp, asked=asked)
+
+
+def _check_form(form: str, match: Sequence[str], *, as_json: bool) -> None:
     if form not in FORMATS:
         raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}, not {form!r}")
     if as_json and form != "text":
         raise typer.BadParameter("--json and --format each say what stdout holds: give one of them")
-    specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
-    if len(specs) < 2:
-        raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
-    return _look(specs, as_json, "links", lldp=lldp) if form == "text" else _draw(specs, form, lldp=lldp)
+    if match and form != "text":
+        raise typer.BadParameter("--match answers in text or --json: leave --format out")
+
+
+def _check_files(files: Sequence[Path], more: Sequence[Path], *, asks_nodes: bool) -> None:
+    if more and not files:
+        raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
+    if files and asks_nodes:
+        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --watch, --lldp out")
 
 
 def _look(
@@ -118,6 +151,7 @@ def _look(
     watch_s: float = 0.0,
     *,
     lldp: bool = False,
+    asked: Sequence[Question] = (),
 ) -> int:
     """Start the probes first: they run while this process loads what reads and shows their reports."""
     from fabricdoc.fabric import begin_scan
@@ -128,13 +162,19 @@ def _look(
     from fabricdoc.workflow import look_deeply
 
     out = screen(as_json=as_json)
-    fabric = look_deeply(specs, out.progress, begun, watch_s=watch_s, lldp=lldp)
+    fabric = _with_matches(look_deeply(specs, out.progress, begun, watch_s=watch_s, lldp=lldp), asked)
     out.document(fabric, part=part)
     if save is not None:
         from fabricdoc.workflow import save_fabric
 
         out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
     return fabric_status(fabric)
+
+
+def _with_matches(fabric: Fabric, asked: Sequence[Question]) -> Fabric:
+    from fabricdoc.fabric import matched
+
+    return matched(fabric, asked) if asked else fabric
 
 
 def _draw(specs: Sequence[NodeSpec], form: str, *, lldp: bool) -> int:
@@ -160,18 +200,29 @@ def _seconds(watch: str) -> float:
     return read_duration(watch) or 0.0
 
 
-def _replay(paths: Sequence[Path], as_json: bool, save: Path | None, anonymize: bool) -> int:
+def _replay(
+    paths: Sequence[Path],
+    as_json: bool,
+    save: Path | None = None,
+    anonymize: bool = False,
+    *,
+    part: Literal["all", "links"] = "all",
+    form: str = "text",
+    asked: Sequence[Question] = (),
+) -> int:
     """The same answer from files; there is no node to look at again, so no next command but for a dump written."""
-    from fabricdoc.report import fabric_status
+    from fabricdoc.report import fabric_status, graph_text
     from fabricdoc.workflow import replay_fabric, save_fabric
 
     _check_place(save)
     out = screen(as_json=as_json)
-    fabric = replay_fabric(paths, out.progress)
-    if as_json:
+    fabric = _with_matches(replay_fabric(paths, out.progress), asked)
+    if form != "text":
+        out.text(graph_text(fabric, form))
+    elif as_json:
         out.document(fabric)
     else:
-        out.show(fabric)
+        out.show(fabric, part)
     if save is not None:
         out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
     return fabric_status(fabric)
