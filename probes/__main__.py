@@ -7,7 +7,7 @@ import sys
 
 from .wire import Wire
 
-MODULES = ("scan", "beacon", "lldp", "reach", "rdma_ping", "agent")
+MODULES = ("scan", "beacon", "lldp", "reach", "rdma_ping", "settings", "agent")
 
 
 def run(module: str, nonce: str) -> int:
