@@ -6,26 +6,58 @@ Public: the plan (`make_plan`, shapes, `base_candidate`, `rail_candidates`, `loa
 
 from fabricdoc.bench.agents import Agents
 from fabricdoc.bench.base import bare_default, base_candidate, rail_candidates
-from fabricdoc.bench.candidates import applicable, load_candidates
-from fabricdoc.bench.current import read_current
-from fabricdoc.bench.plan import CONFIRMED, GRID, grid_shapes, make_plan, merge_shapes
+from fabricdoc.bench.budget import check_budget
+from fabricdoc.bench.candidates import load_candidates, sets_of
+from fabricdoc.bench.current import (
+    CurrentSource,
+    current_candidate,
+    left_out,
+    parse_current,
+    read_file,
+    refused,
+    remarks,
+)
+from fabricdoc.bench.engines import Engine, engine_named
+from fabricdoc.bench.gpudirect import gpu_direct_of
+from fabricdoc.bench.ground import Ground, offered
+from fabricdoc.bench.memory import memory_limits
+from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes
 from fabricdoc.bench.run import Bench, run_bench
+from fabricdoc.bench.settings_text import settings_of
+from fabricdoc.bench.single_rail import best_first, lacking
 from fabricdoc.bench.statistics import paired_interval
 
 __all__ = [
     "CONFIRMED",
+    "DECIDING_BLOCKS",
     "GRID",
     "Agents",
     "Bench",
-    "applicable",
+    "CurrentSource",
+    "Engine",
+    "Ground",
     "bare_default",
     "base_candidate",
+    "best_first",
+    "check_budget",
+    "current_candidate",
+    "engine_named",
+    "gpu_direct_of",
     "grid_shapes",
+    "lacking",
+    "left_out",
     "load_candidates",
     "make_plan",
+    "memory_limits",
     "merge_shapes",
+    "offered",
     "paired_interval",
+    "parse_current",
     "rail_candidates",
-    "read_current",
+    "read_file",
+    "refused",
+    "remarks",
     "run_bench",
+    "sets_of",
+    "settings_of",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fabricdoc.bench.engines import Engine
 from fabricdoc.errors import InconclusiveError
 from fabricdoc.fabric import Rail
 from fabricdoc.model.run import Backend, Candidate
@@ -41,23 +42,34 @@ def _on_rails(name: str, role: str, backend: Backend, rails: Sequence[Rail], nod
             "targets": ("rails",),
             "why": _why(backend, rails),
             "source": "cable map",
+            "set_name": "base" if role == "base" else "both-nics",
         }
     )
 
 
-def base_candidate(backend: Backend, rails: Sequence[Rail], nodes: Sequence[str], *, single: bool) -> Candidate:
-    """Base: the first rail alone (`single`), else every proven rail. Raises InconclusiveError without a rail."""
+def base_candidate(
+    backend: Backend, rails: Sequence[Rail], nodes: Sequence[str], *, single: bool, engine: Engine | None = None
+) -> Candidate:
+    """Base: the first rail alone (`single`), else every proven rail, and what the engine sets by itself.
+
+    Raises InconclusiveError without a rail.
+    """
     if not rails:
         raise InconclusiveError(
             "no rail joins all nodes: no proven link, and no shared subnet",
             fix="run `fabricdoc cables` to see which port meets which; list ports with --ports",
             id="no-common-rail",
         )
-    return _on_rails("base", "base", backend, rails[:1] if single else rails, nodes)
+    base = _on_rails("base", "base", backend, rails[:1] if single else rails, nodes)
+    if engine is None or backend != "nccl":
+        return base
+    sets = ", ".join(f"{name}={value}" for name, value in engine.variables.items()) or "nothing"
+    why = f"{base.why}; {engine.name} sets {sets} by itself ({engine.source})"
+    return base.model_copy(update={"variables": engine.variables, "why": why})
 
 
 def rail_candidates(backend: Backend, rails: Sequence[Rail], nodes: Sequence[str]) -> tuple[Candidate, ...]:
-    """`both-nics` (every rail) and each other single rail: what `--both-nics` weighs against the first rail."""
+    """`both-nics` (every rail) and each other single rail: what `--both-nics` weighs against the first rail, base's."""
     if len(rails) < 2:
         return ()
     every = _on_rails("both-nics" if len(rails) == 2 else "all-nics", "candidate", backend, rails, nodes)
@@ -69,4 +81,11 @@ def rail_candidates(backend: Backend, rails: Sequence[Rail], nodes: Sequence[str
 
 def bare_default() -> Candidate:
     """No variable at all: what happens when nobody sets anything. Its failure is a finding, not the end."""
-    return Candidate(name="default", role="default", on_base=False, why="nothing set", source="bare environment")
+    return Candidate(
+        name="default",
+        role="default",
+        on_base=False,
+        why="nothing set",
+        source="bare environment",
+        set_name="default",
+    )

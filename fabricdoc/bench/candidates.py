@@ -1,7 +1,7 @@
 """Candidates as data: named sets of variables from presets/candidates, or from a user's own TOML files.
 
-Here they are chosen by name and filtered by what this NCCL and this fabric can take; `candidate_files` reads
-and checks a file. Sets that differ per node (selectors, the other rail) are made by the planner, not here.
+Here they are chosen by name; `candidate_files` reads and checks a file, `ground` says which of them can be tried here.
+Sets whose values differ per node (selectors, the other rail) are made from the proven links, in `base`.
 """
 
 from __future__ import annotations
@@ -10,22 +10,17 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NamedTuple
 
-from fabricdoc.bench.candidate_files import Offer, read_candidate_file
+from fabricdoc.bench.candidate_files import read_candidate_file
+from fabricdoc.bench.offers import Offer
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import own_folder
-from fabricdoc.model.run import Backend, Candidate
-from fabricdoc.nccl import catalogue, parse_conditions, parse_release, satisfies
+from fabricdoc.model.run import Backend
 
-__all__ = ["Dropped", "Offer", "applicable", "load_candidates"]
+__all__ = ["Offer", "load_candidates", "sets_of"]
 
-
-class Dropped(NamedTuple):
-    """A candidate that can't be tried here, and why."""
-
-    name: str
-    reason: str
+BASE, CURRENT, BOTH_NICS = "base", "current", "both-nics"
+ALWAYS = {BASE: "base is in every block twice, without being asked for", CURRENT: "name your settings with --current"}
 
 
 def load_candidates(
@@ -52,7 +47,7 @@ def _select(item: str, backend: Backend, extra_dirs: Sequence[Path]) -> tuple[st
     set_name, wanted = _split(item)
     file = _find(set_name, extra_dirs)
     origin = str(file) if isinstance(file, Path) and _is_path(set_name) else file.name
-    set_backend, offers = read_candidate_file(file, origin)
+    set_backend, offers = read_candidate_file(file, origin, own=isinstance(file, Path) and _is_path(set_name))
     if set_backend not in ("any", backend):
         raise UsageError(f"{set_name} holds candidates for {set_backend}; this bench uses {backend}")
     if not wanted:
@@ -82,6 +77,8 @@ def _find(name: str, extra_dirs: Sequence[Path]) -> Traversable:
     """The file of a set, or the path itself. UsageError names what is near, or the sets that exist."""
     if _is_path(name):
         return Path(name)
+    if name in ALWAYS:
+        raise UsageError(f"{name!r} is no set to choose: {ALWAYS[name]}")
     sets = _sets(extra_dirs)
     if name in sets:
         return sets[name]
@@ -113,52 +110,20 @@ def _sets(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
     return found
 
 
+def sets_of(backend: Backend, extra_dirs: Sequence[Path] = ()) -> dict[str, int]:
+    """The sets that a bench of this backend can be asked for, with how many candidates each holds."""
+    counted = {}
+    for name, file in _sets(extra_dirs).items():
+        try:
+            set_backend, offers = read_candidate_file(file, name)
+        except InputError:
+            continue
+        if set_backend in ("any", backend) and offers:
+            counted[name] = len(offers)
+    return counted
+
+
 def _did_you_mean(name: str, known: Sequence[str]) -> str:
     """The nearest names as a question, else all of them."""
     near = get_close_matches(name, known, n=2, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known) or 'none'}"
-
-
-def applicable(
-    candidates: Sequence[Candidate], nccl_version: str, rails: int, *, hca: bool = False
-) -> tuple[tuple[Candidate, ...], tuple[Dropped, ...]]:
-    """The candidates that can be tried here as plain `Candidate`s, and those that can't with the reason.
-
-    `nccl_version` is the library's ("2.28.9", a +cuda part is ignored; "" where unknown or not NCCL), `rails`
-    how many rails join the nodes, `hca` whether the rails have RDMA devices.
-    """
-    kept: list[Candidate] = []
-    dropped: list[Dropped] = []
-    for candidate in candidates:
-        reason = _unfit(candidate, nccl_version, rails, hca)
-        if reason:
-            dropped.append(Dropped(candidate.name, reason))
-        else:
-            kept.append(Candidate.model_validate(candidate.model_dump(include=set(Candidate.model_fields))))
-    return tuple(kept), tuple(dropped)
-
-
-def _unfit(candidate: Candidate, nccl_version: str, rails: int, hca: bool) -> str | None:
-    """Why this candidate can't be tried here, or None."""
-    offer = candidate if isinstance(candidate, Offer) else Offer.model_validate(candidate.model_dump())
-    if "two-rails" in offer.requires and rails < 2:
-        return f"needs two rails between the nodes, there {'is 1' if rails == 1 else 'is none'}"
-    if "hca" in offer.requires and not hca:
-        return "needs an HCA (RDMA device) on the rails"
-    release = parse_release(nccl_version)
-    if offer.nccl and release is None:
-        return f"needs NCCL {offer.nccl}, the version here is unknown"
-    if release and offer.nccl and not satisfies(release, parse_conditions(offer.nccl) or ()):
-        return f"needs NCCL {offer.nccl}, here is {nccl_version}"
-    return _too_new(offer, nccl_version)
-
-
-def _too_new(offer: Offer, nccl_version: str) -> str | None:
-    """A variable that this NCCL does not read yet, as a reason, or None."""
-    release = parse_release(nccl_version)
-    for name in offer.variables:
-        since = catalogue()[name].since if name in catalogue() else ""
-        first = parse_release(since)
-        if release and first and release < first:
-            return f"NCCL {nccl_version} does not read {name} yet (since {since})"
-    return None

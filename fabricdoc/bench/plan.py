@@ -8,10 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from fabricdoc.model.run import Backend, Candidate, Estimate, Op, Plan, Rank, Shape, View
+from fabricdoc.model.run import Backend, Candidate, Dtype, Estimate, NotOffered, Op, Plan, Rank, Search, Shape, View
 
 KIB, MIB = 1024, 1024 * 1024
-GRID = (8, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 20 * KIB, 32 * KIB, 64 * KIB, MIB, 16 * MIB)
+GRID = (8, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 20 * KIB, 32 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB)
+DECIDING_BLOCKS = 6  # a verdict of better or worse needs as many, and a winner as many fresh ones (design rule 4)
 CALLS = {  # a gloo call takes about ten times as long as one of NCCL, and its launches are for trying things
     "gloo": {"graph": 50, "eager": 60, "throughput": 10},
     "nccl": {"graph": 50, "eager": 100, "throughput": 20},
@@ -36,14 +37,18 @@ def views_for(backend: Backend) -> tuple[View, ...]:
     return ("graph", "eager", "throughput") if backend == "nccl" else ("eager", "throughput")
 
 
-def grid_shapes(sizes: Iterable[int] = GRID, op: Op = "all_reduce") -> tuple[Shape, ...]:
-    """The standard grid, or the user's sizes in bytes, as all-reduces outside any profile."""
-    return tuple(Shape(op=op, size=size) for size in sorted(set(sizes)))
+def grid_shapes(
+    sizes: Iterable[int] = GRID, ops: Sequence[Op] = ("all_reduce",), dtype: Dtype = "bfloat16", in_place: bool = True
+) -> tuple[Shape, ...]:
+    """The standard grid, or the user's sizes in bytes, for each op, outside any profile."""
+    ordered = sorted(set(sizes))
+    ops = tuple(dict.fromkeys(ops))
+    return tuple(Shape(op=op, size=size, dtype=dtype, in_place=in_place) for op in ops for size in ordered)
 
 
 def merge_shapes(profile: Sequence[Shape], grid: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Profile shapes first; a grid shape of the same op and size adds nothing. Order: op, then size."""
-    chosen = {(shape.op, shape.size): shape for shape in (*grid, *profile)}
+    """All shapes, each once: a grid shape that the profile has too adds nothing. Order: op, then size."""
+    chosen = {(s.op, s.size, s.dtype, s.in_place): s for s in (*grid, *profile)}
     return tuple(chosen[key] for key in sorted(chosen))
 
 
@@ -111,6 +116,9 @@ def make_plan(
     profile: str,
     objective: str,
     unified_memory: Sequence[str] = (),
+    not_offered: Sequence[NotOffered] = (),
+    search: Search = "grid",
+    budget_s: float | None = None,
 ) -> Plan:
     """A frozen plan with its estimate."""
     per_node = max((rank.local_rank + 1 for rank in ranks), default=1)
@@ -128,6 +136,9 @@ def make_plan(
             "objective": objective,
             "estimate": estimate(backend, candidates, shapes, blocks, per_node),
             "unified_memory": tuple(unified_memory),
+            "not_offered": tuple(not_offered),
+            "search": search,
+            "budget_s": budget_s,
         }
     )
 
@@ -135,7 +146,7 @@ def make_plan(
 def work_of(plan: Plan, *, proof: bool) -> dict[str, object]:
     """The WORK of a launch message, as the agent understands it."""
     return {
-        "shapes": [{"op": s.op, "size": s.size, "dtype": s.dtype} for s in plan.shapes],
+        "shapes": [{"op": s.op, "size": s.size, "dtype": s.dtype, "in_place": s.in_place} for s in plan.shapes],
         "views": list(plan.views) if not proof else ["eager"],
         "calls": CALLS[plan.backend],
         "replays": REPLAYS,

@@ -47,12 +47,13 @@ class Stage(Frozen):
 
 
 class Profile(Document):
-    """A served model's traffic, with the source of its counts."""
+    """A served model's traffic, with the source of its counts; `engine` is the server it is of, empty where any."""
 
     kind: ClassVar[str] = "profile"
 
     name: str
     summary: str
     source: str
+    engine: Literal["", "vllm", "sglang", "trtllm"] = ""
     decode: Stage
     prefill: Stage

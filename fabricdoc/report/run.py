@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.model.reasons import plain_reason, without_sources
 from fabricdoc.model.run import Cell, Launch, Plan, Run, Shape
 from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, labelled, line, table
-from fabricdoc.report.plan import plan_line
+from fabricdoc.report.plan import not_offered, plan_line, render_planned
 from fabricdoc.report.text import counted, micros_text, percent_text, size_text
 
 if TYPE_CHECKING:
@@ -28,12 +28,13 @@ CellKey = tuple[str, str, int]
 def render_run(run: Run, *, planned: bool = False) -> list[RenderableType]:
     """The whole run; `planned` is one that was only planned (`bench --dry-run`): it has no id to be found by."""
     if planned:
-        return [labelled("run", ("planned, nothing was started", WARN)), plan_line(run.plan)]
+        return [labelled("run", ("planned, nothing was started", WARN)), *render_planned(run.plan)]
     reason = f": {run.reason}" if run.reason else ""
     head = labelled("run", (run.id, BOLD), "  ", (f"{run.status}{reason}", STATUS[run.status]))
     if not run.launches:
         return [head, plan_line(run.plan), line("no launch yet")]
-    return [head, plan_line(run.plan), line(), _launches(run), *_noise(run), *_failures(run)]
+    parts = [_launches(run), *_noise(run), *not_offered(run.plan), *_failures(run)]
+    return [head, plan_line(run.plan), line(), *parts]
 
 
 def key_cell(plan: Plan) -> CellKey:

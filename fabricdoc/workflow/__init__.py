@@ -14,24 +14,21 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
-    from fabricdoc.workflow.measuring import (
-        Measured,
-        Prepared,
-        Request,
-        check_request,
-        measure,
-        opened_agents,
-        prepare,
-    )
+    from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
+    from fabricdoc.workflow.planning import Prepared, prepare
     from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
+    from fabricdoc.workflow.requests import Request, check_request
     from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
         read_backend,
+        read_dtype,
         read_duration,
         read_folders,
         read_objective,
+        read_ops,
+        read_search,
         read_size,
         read_sizes,
     )
@@ -39,16 +36,21 @@ if TYPE_CHECKING:
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
-    "measuring": ("Measured", "Prepared", "Request", "check_request", "measure", "opened_agents", "prepare"),
+    "measuring": ("Measured", "measure", "opened_agents", "unready"),
+    "planning": ("Prepared", "prepare"),
     "recommending": ("Recommended", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
+    "requests": ("Request", "check_request"),
     "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
         "read_backend",
+        "read_dtype",
         "read_duration",
         "read_folders",
         "read_objective",
+        "read_ops",
+        "read_search",
         "read_size",
         "read_sizes",
     ),
@@ -74,15 +76,19 @@ __all__ = [
     "prepare",
     "read_address",
     "read_backend",
+    "read_dtype",
     "read_duration",
     "read_folders",
     "read_objective",
+    "read_ops",
+    "read_search",
     "read_size",
     "read_sizes",
     "recommend",
     "replay_fabric",
     "save_fabric",
     "this_hostname",
+    "unready",
     "with_cables",
     "write_config",
 ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from fabricdoc.errors import UsageError
 from fabricdoc.files import is_folder
-from fabricdoc.model.run import Objective
+from fabricdoc.model.run import Dtype, Objective, Op, Search
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)I?B?", re.IGNORECASE)
@@ -21,6 +21,21 @@ GRANULE = 8
 ADDRESS = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,252}|[0-9A-Fa-f:.]{2,45}(%[0-9A-Za-z._-]{1,15})?")
 BACKENDS: tuple[Literal["auto", "nccl", "gloo"], ...] = ("auto", "nccl", "gloo")
 OBJECTIVES: tuple[Objective, ...] = ("decode", "prefill", "mix")
+OPS: tuple[Op, ...] = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
+DTYPES: Mapping[str, Dtype] = {
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "float16": "float16",
+    "fp16": "float16",
+    "half": "float16",
+    "float32": "float32",
+    "fp32": "float32",
+    "float": "float32",
+    "int32": "int32",
+    "int": "int32",
+}
+SEARCHES: tuple[Search, ...] = ("grid", "adaptive")
+MOST_SIZES = 64
 
 
 def read_duration(text: str) -> float | None:
@@ -45,8 +60,39 @@ def read_size(text: str) -> int:
 
 
 def read_sizes(words: Iterable[str]) -> tuple[int, ...]:
-    """Every size of a list, smallest first, each once."""
-    return tuple(sorted({read_size(word) for word in words}))
+    """Every size of a list, smallest first, each once; UsageError for a word that is none, or more than 64 sizes."""
+    sizes = tuple(sorted({read_size(word) for word in words}))
+    if len(sizes) > MOST_SIZES:
+        raise UsageError(f"{len(sizes)} message sizes: at most {MOST_SIZES} fit a launch", fix="leave some out")
+    return sizes
+
+
+def read_ops(words: Iterable[str]) -> tuple[Op, ...]:
+    """Collectives by name, each once, as given (none: all_reduce); - counts as _, "allreduce" as all_reduce."""
+    known = {op.replace("_", ""): op for op in OPS}
+    found = []
+    for word in words:
+        op = known.get(re.sub("[-_]", "", word.strip().lower()))
+        if op is None:
+            raise UsageError(f"unknown collective: {word!r}", fix=f"choose of {', '.join(OPS)}")
+        found.append(op)
+    return tuple(dict.fromkeys(found)) or ("all_reduce",)
+
+
+def read_dtype(text: str) -> Dtype:
+    """bfloat16, float16, float32 or int32, or a usual short name of one; UsageError otherwise."""
+    dtype = DTYPES.get(text.strip().lower())
+    if dtype is None:
+        raise UsageError(f"unknown type: {text!r}", fix="choose one of bfloat16, float16, float32, int32")
+    return dtype
+
+
+def read_search(text: str) -> Search:
+    """grid or adaptive; UsageError otherwise."""
+    for search in SEARCHES:
+        if text == search:
+            return search
+    raise UsageError(f"unknown search: {text!r}", fix=f"choose one of {', '.join(SEARCHES)}")
 
 
 def read_backend(text: str) -> Literal["auto", "nccl", "gloo"]:

@@ -35,13 +35,33 @@ Objective = Annotated[str, typer.Option("--objective", help=f"What the verdict i
 Candidates = Annotated[
     list[str], typer.Option("--candidates", help="Candidate sets, single candidates (SET:NAME) or files.")
 ]
-Current = Annotated[Path | None, typer.Option("--current", help="The env file you serve with today; judged too.")]
+Current = Annotated[
+    str | None,
+    typer.Option(
+        "--current",
+        metavar="FILE|container:NAME|pid:N",
+        help="What you serve with today, read on every node and judged too. Per node: pid:NODE=N,NODE=N.",
+    ),
+]
 BothNics = Annotated[bool, typer.Option("--both-nics", help="Weigh the first rail alone against all proven rails.")]
 Profile = Annotated[str, typer.Option("--profile", help="The served model's traffic: a profile's name or file.")]
 Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches; at least 6 to call anything better.")]
 Budget = Annotated[str, typer.Option("--budget", help="Start no further block after this time (90s, 10m, 1h).")]
 Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes beside the profile's own (8,20K,1M,42M).")]
 Backend = Annotated[str, typer.Option("--backend", help="auto, nccl or gloo.")]
+Ops = Annotated[
+    list[str],
+    typer.Option(
+        "--ops",
+        help="Collectives of the grid: all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv.",
+    ),
+]
+Dtype = Annotated[str, typer.Option("--dtype", help="Type of the grid's elements: bfloat16, float16, float32, int32.")]
+OutOfPlace = Annotated[bool, typer.Option("--out-of-place", help="Input and output are two buffers (vLLM's way).")]
+Search = Annotated[str, typer.Option("--search", help="grid: every candidate in every block; adaptive: drop losers.")]
+Engine = Annotated[
+    str, typer.Option("--engine", help="sglang, vllm or trtllm: what it sets by itself becomes part of base.")
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the launch order (printed and stored).")]
 Master = Annotated[
     str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")
@@ -69,6 +89,11 @@ def bench(
     blocks: Blocks = 6,
     budget: Budget = "",
     sizes: Sizes = [],  # noqa: B006
+    ops: Ops = [],  # noqa: B006
+    dtype: Dtype = "bfloat16",
+    out_of_place: OutOfPlace = False,
+    search: Search = "grid",
+    engine: Engine = "",
     backend: Backend = "auto",
     seed: Seed = None,
     master_addr: Master = None,
@@ -97,6 +122,11 @@ def bench(
         master=workflow.read_address(master_addr),
         ranks_per_node=ranks_per_node,
         presets=workflow.read_folders(presets),
+        ops=workflow.read_ops(split(ops)),
+        dtype=workflow.read_dtype(dtype),
+        out_of_place=out_of_place,
+        search=workflow.read_search(search),
+        engine=engine,
     )
     return _bench(request, store, dry_run, screen(as_json=as_json))
 
@@ -114,14 +144,14 @@ def again(words: Sequence[str], *, blocks: int) -> str:
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
     from fabricdoc.report import verdict_status
-    from fabricdoc.workflow import check_request, look, measure, opened_agents, prepare
+    from fabricdoc.workflow import check_request, look, measure, opened_agents, prepare, unready
 
     check_request(request)
     kept = None if dry_run else open_store(store, write=True)
     fabric = look(request.specs, out.progress)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
-        out.plan(prepared.run.plan, prepared.notes)
+        out.plan(prepared.run.plan, (*prepared.notes, *(unready(request, fabric, prepared) if dry_run else ())))
         if kept is None:
             out.document(prepared.run, part="plan")
             return 0

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.bench.candidate_files import MAX_FILE, Offer, read_candidate_file
+from fabricdoc.bench.candidate_files import MAX_FILE, read_candidate_file
+from fabricdoc.bench.offers import Offer, When
 from fabricdoc.errors import ExitStatus, InputError
-from fabricdoc.nccl import catalogue, parse_conditions, reject_unsafe
+from fabricdoc.nccl import catalogue, parse_conditions, parse_release, reject_unsafe
 
 pytestmark = pytest.mark.unit
 
@@ -25,8 +26,9 @@ name = "one"
 why = "because"
 source = "measured here"
 targets = ["protocol", "channels"]
+[candidate.when]
 nccl = ">=2.24"
-requires = ["two-rails"]
+rails = 2
 [candidate.variables]
 NCCL_PROTO = "Simple"
 NCCL_MAX_CTAS = 2
@@ -60,11 +62,12 @@ def test_a_good_file(tmp_path: Path) -> None:
         why="because",
         source="measured here",
         targets=("protocol", "channels"),
-        nccl=">=2.24",
-        requires=("two-rails",),
+        when=When(nccl=">=2.24", rails=2),
         variables={"NCCL_PROTO": "Simple", "NCCL_MAX_CTAS": "2"},
+        set_name="my",
+        place="my.toml line 5, candidate 1 ('one')",
     )
-    assert (two.role, two.on_base, two.targets, two.nccl, two.requires) == ("candidate", True, ("none",), "", ())
+    assert (two.role, two.on_base, two.targets, two.when) == ("candidate", True, ("none",), When())
 
 
 def test_the_bare_default_stands_alone(tmp_path: Path) -> None:
@@ -81,22 +84,30 @@ def test_the_bare_default_stands_alone(tmp_path: Path) -> None:
         ('name = "one"', "", "line 5, candidate 1 ('no name'): name must be"),
         ('name = "one"', 'name = "One Two"', "name must be"),
         ('name = "one"', "name = 1", "name must be"),
-        ('name = "one"', 'name = "two"', "line 16, candidate 2 ('two'): the name is used twice"),
+        ('name = "one"', 'name = "two"', "line 18, candidate 2 ('two'): the name is used twice"),
         ('name = "one"', 'name = "base"', "'base' is a name the bench uses itself"),
         ('name = "one"', 'name = "current"', "'current' is a name the bench uses itself"),
         ('name = "one"', 'name = "default"', "default is the bare library"),
-        ('why = "because"', 'wy = "because"', "line 5, candidate 1 ('one'): unknown key 'wy'"),
+        ('why = "because"', 'wy = "because"', "line 7, candidate 1 ('one'): unknown key 'wy'"),
         ('why = "because"', "why = 1", "why: Input should be a valid string"),
         ('["protocol", "channels"]', '["protocols"]', "targets.0: Input should be 'network'"),
-        ('["two-rails"]', '["three-rails"]', "requires.0: Input should be 'two-rails' or 'hca'"),
+        ("rails = 2", 'rails = "many"', "line 12, candidate 1 ('one'): when.rails: Input should be a valid integer"),
+        ("rails = 2", 'network = "tcp"', "when.network: Input should be '', 'ib' or 'socket'"),
+        ("rails = 2", 'gpu_direct = "yes"', "when.gpu_direct: Input should be"),
+        ("rails = 2", "rail = 2", "when.rail: Extra inputs are not permitted"),
+        ("rails = 2", "risk = 1", "when.risk: Extra inputs are not permitted"),
         ('">=2.24"', '"2.24 or newer"', "nccl must be conditions"),
         (
             'NCCL_PROTO = "Simple"',
             'NCCL_PROTOCOL = "Simple"',
             "no variable NCCL_PROTOCOL is known did you mean NCCL_PROTO",
         ),
-        ('NCCL_PROTO = "Simple"', 'LD_PRELOAD = "x.so"', "no variable LD_PRELOAD is known"),
-        ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "LL128"', "candidate 1 ('one'): NCCL_PROTO=LL128 forces LL128"),
+        ('NCCL_PROTO = "Simple"', 'HF_TOKEN = "x"', "no variable HF_TOKEN is known"),
+        (
+            'NCCL_PROTO = "Simple"',
+            'NCCL_PROTO = "LL128"',
+            "line 14, candidate 1 ('one'): NCCL_PROTO=LL128 forces LL128",
+        ),
         ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "^LL"', "forces LL128"),
         ('NCCL_PROTO = "Simple"', 'NCCL_ALGO = "Tree"', 'write "ring;allreduce:tree"'),
         ('NCCL_PROTO = "Simple"', 'NCCL_PROTO = "Simple "', "blank"),
@@ -148,11 +159,80 @@ def test_the_shipped_sets_are_right(name: str) -> None:
         assert offer.why and offer.source, offer.name
         assert reject_unsafe(offer.variables) is None
         assert offer.variables.keys() <= catalogue().keys()
-        assert not any(catalogue()[variable].per_rank_may_differ is None for variable in offer.variables)
         assert all(catalogue()[variable].status not in ("removed", "deprecated") for variable in offer.variables)
         if any(":" in value or ";" in value for value in offer.variables.values()):
-            assert offer.nccl == ">=2.24", "the per-function form"
-        assert not offer.nccl or parse_conditions(offer.nccl)
+            assert offer.when.nccl == ">=2.24", "the per-function form"
+        assert not offer.when.nccl or parse_conditions(offer.when.nccl)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_shipped_set_asks_for_a_variable_before_its_release(name: str) -> None:
+    """`when.nccl` lets no NCCL through that does not read the set's variables yet, as far as the catalogue knows."""
+    _, offers = read_candidate_file(files("fabricdoc.presets").joinpath("candidates", name), name)
+    for offer in offers:
+        first = max((parse_release(catalogue()[one].since) or (2, 17, 0) for one in offer.variables), default=(0, 0, 0))
+        allowed = parse_conditions(offer.when.nccl) if offer.when.nccl else ()
+        lowest = max((bound for sign, bound in allowed or () if sign == ">="), default=(2, 17, 0))
+        assert first <= max(lowest, (2, 17, 0)), f"{offer.name}: needs {first}, lets {lowest} through"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_shipped_value_is_one_the_catalogue_does_not_accept(name: str) -> None:
+    _, offers = read_candidate_file(files("fabricdoc.presets").joinpath("candidates", name), name)
+    for offer in offers:
+        for variable, value in offer.variables.items():
+            accepted = catalogue()[variable].accepted
+            if accepted.replace("|", "").isdigit():
+                assert value in accepted.split("|"), f"{offer.name}: {variable}={value}, accepted {accepted}"
+
+
+NODES = """
+backend = "nccl"
+[[candidate]]
+name = "own"
+[candidate.variables]
+NCCL_IB_TC = "106"
+[candidate.nodes.alpha]
+NCCL_IB_HCA = "=mlx5_0"
+{alpha}
+[candidate.nodes.beta]
+NCCL_IB_HCA = "=mlx5_1"
+{beta}
+"""
+
+
+def test_values_of_single_nodes(tmp_path: Path) -> None:
+    _, (own,) = read(tmp_path, NODES.format(alpha="", beta=""))
+    assert own.variables == {"NCCL_IB_TC": "106"}
+    assert own.node_variables == {"alpha": {"NCCL_IB_HCA": "=mlx5_0"}, "beta": {"NCCL_IB_HCA": "=mlx5_1"}}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "said"),
+    [
+        ('NCCL_PROTO = "LL"', 'NCCL_PROTO = "Simple"', "line 9, candidate 1 ('own'): NCCL_PROTO must be equal on all"),
+        ('NCCL_MAX_CTAS = "4"', "", "NCCL_MAX_CTAS must be equal on all ranks, and is 4 on alpha, (unset) on beta"),
+        ('NCCL_PROTOO = "LL"', "", "line 9, candidate 1 ('own'): no variable NCCL_PROTOO is known"),
+    ],
+)
+def test_values_of_single_nodes_that_must_agree(tmp_path: Path, alpha: str, beta: str, said: str) -> None:
+    assert said in refusal(tmp_path, NODES.format(alpha=alpha, beta=beta))
+
+
+def test_nodes_must_be_tables(tmp_path: Path) -> None:
+    assert "nodes must be tables" in refusal(tmp_path, 'backend = "nccl"\n[[candidate]]\nname = "a"\nnodes = 3\n')
+
+
+def test_what_is_read_at_load_needs_an_agent_of_its_own(tmp_path: Path) -> None:
+    text = GOOD.replace('NCCL_IB_TC = "106"', 'LD_PRELOAD = "/opt/nccl/libnccl.so.2"')
+    one, two = read(tmp_path, text)[1]
+    assert (one.fresh_agent, two.fresh_agent) == (False, True)
+
+
+def test_a_file_that_plans_a_month_is_refused(tmp_path: Path) -> None:
+    one = '[[candidate]]\nname = "c{0}"\n[candidate.variables]\nNCCL_IB_TC = "{0}"\n'
+    text = 'backend = "nccl"\n' + "".join(one.format(number) for number in range(201))
+    assert "201 candidates; at most 200" in refusal(tmp_path, text)
 
 
 @pytest.mark.long

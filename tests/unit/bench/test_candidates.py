@@ -1,14 +1,12 @@
-"""Choosing candidates by name, and what this NCCL and this fabric can take of them."""
+"""Choosing candidates by name: sets, single ones, files of one's own."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from fabricdoc.bench.candidates import Dropped, Offer, applicable, load_candidates
+from fabricdoc.bench.candidates import load_candidates, sets_of
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.model.run import Candidate
 
@@ -39,7 +37,7 @@ def test_the_decode_set() -> None:
     variables = {offer.name: offer.variables for offer in offers}
     assert variables["ring-tree"] == {"NCCL_ALGO": "ring;allreduce:tree"}
     assert variables["simple"] == {"NCCL_PROTO": "Simple"}
-    assert variables["simple-allreduce"] == {"NCCL_PROTO": "allreduce:Simple"}
+    assert variables["simple-allreduce"] == {"NCCL_PROTO": "LL,Simple;allreduce:Simple"}
     assert variables["ll-simple"] == {"NCCL_PROTO": "LL,Simple"}
     assert [variables[name] for name in ("one-channel", "two-channels", "four-channels")] == [
         {"NCCL_MAX_CTAS": count} for count in "124"
@@ -69,8 +67,8 @@ def test_a_set_of_the_other_backend_is_refused() -> None:
     [
         ("decod", "no candidate set is called 'decod'", "did you mean decode?"),
         ("simple", "no candidate set is called 'simple'", "did you mean decode:simple?"),
-        ("zzz", "no candidate set is called 'zzz'", "there is: decode, default, gloo"),
-        ("", "no candidate set is called ''", "there is: decode, default, gloo"),
+        ("zzz", "no candidate set is called 'zzz'", "there is: base, both-nics, decode, default"),
+        ("", "no candidate set is called ''", "there is: base, both-nics, decode, default"),
         ("decode:simpel", "decode has no candidate 'simpel'", "did you mean simple"),
         ("decode:zzz", "decode has no candidate 'zzz'", "there is: ring-tree"),
         ("\x00" * 300, "no candidate set is called", "there is"),
@@ -123,66 +121,29 @@ def test_two_different_candidates_of_one_name_are_refused(tmp_path: Path) -> Non
         load_candidates(["decode", path], backend="nccl")
 
 
-def test_what_an_old_nccl_can_take() -> None:
-    kept, dropped = applicable(load_candidates(["decode"], backend="nccl"), "2.23.4+cuda12.4", 2, hca=True)
-    assert {"simple", "ll-simple", "one-channel", "inline"} <= set(names(kept))
-    assert dropped == (
-        Dropped("ring-tree", "needs NCCL >=2.24, here is 2.23.4+cuda12.4"),
-        Dropped("simple-allreduce", "needs NCCL >=2.24, here is 2.23.4+cuda12.4"),
-    )
+def test_every_asked_set_is_there_and_names_are_unique_over_all_of_them() -> None:
+    sets = sets_of("nccl")
+    assert {"default", "decode", "gdr", "roce", "socket", "gb10"} <= set(sets)
+    offers = load_candidates(list(sets), backend="nccl")
+    assert len(names(offers)) == len(set(names(offers))) == sum(sets.values())
+    assert sets_of("gloo") == {"default": 1}
 
 
-def test_what_an_unknown_nccl_can_take() -> None:
-    kept, dropped = applicable(load_candidates(["decode"], backend="nccl"), "", 2)
-    assert names(kept) == ["simple", "ll-simple"]
-    assert Dropped("ring-tree", "needs NCCL >=2.24, the version here is unknown") in dropped
+def test_every_offer_knows_its_set_and_its_place() -> None:
+    offer = load_candidates(["roce:qps-4"], backend="nccl")[0]
+    assert offer.set_name == "roce"
+    assert offer.place.startswith("roce.toml line ")
+    assert not offer.own
 
 
-def test_a_variable_that_is_younger_than_the_library_is_no_candidate() -> None:
-    young = Candidate(name="ras", variables={"NCCL_IB_SUBNET_AWARE_ROUTING": "1"})
-    kept, dropped = applicable([young], "2.28.9", 2)
-    assert kept == () and dropped[0].reason.startswith(
-        "NCCL 2.28.9 does not read NCCL_IB_SUBNET_AWARE_ROUTING yet (since 2.30"
-    )
-    assert applicable([young], "2.32.3", 2)[1] == ()
+@pytest.mark.parametrize(("name", "said"), [("base", "in every block twice"), ("current", "--current")])
+def test_what_is_always_there_or_read_elsewhere_is_no_set(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        load_candidates([name], backend="nccl")
 
 
-@pytest.mark.parametrize(
-    ("requires", "rails", "hca", "reason"),
-    [
-        (("two-rails",), 1, False, "needs two rails between the nodes, there is 1"),
-        (("two-rails",), 0, False, "needs two rails between the nodes, there is none"),
-        (("two-rails",), 2, False, None),
-        (("hca",), 2, False, "needs an HCA (RDMA device) on the rails"),
-        (("hca",), 1, True, None),
-        (("two-rails", "hca"), 4, True, None),
-        ((), 0, False, None),
-    ],
-)
-def test_what_the_fabric_must_have(requires: tuple[str, ...], rails: int, hca: bool, reason: str | None) -> None:
-    offer = Offer.model_validate({"name": "x", "variables": {"NCCL_IB_TC": "106"}, "requires": requires})
-    kept, dropped = applicable([offer], "2.28.9", rails, hca=hca)
-    assert [item.reason for item in dropped] == ([reason] if reason else [])
-    assert len(kept) == (0 if reason else 1)
-
-
-def test_kept_candidates_are_plain_documents() -> None:
-    offers = load_candidates(["default", "decode"], backend="nccl")
-    kept, _ = applicable(offers, "2.28.9", 2, hca=True)
-    assert {type(candidate) for candidate in kept} == {Candidate}
-    assert [Candidate.model_validate_json(candidate.model_dump_json()) for candidate in kept] == list(kept)
-    assert kept[0].role == "default"
-
-
-@given(
-    st.lists(st.sampled_from(load_candidates(["default", "decode"], backend="nccl"))),
-    st.sampled_from(["", "2.18.1", "2.24.3", "2.28.9", "2.32.3", "nonsense"]),
-    st.integers(0, 8),
-    st.booleans(),
-)
-def test_every_candidate_is_either_kept_or_dropped_with_a_reason(
-    offers: list[Offer], version: str, rails: int, hca: bool
-) -> None:
-    kept, dropped = applicable(offers, version, rails, hca=hca)
-    assert sorted([*names(kept), *(item.name for item in dropped)]) == sorted(offer.name for offer in offers)
-    assert all(item.reason for item in dropped)
+def test_a_users_own_file_is_marked_as_such(tmp_path: Path) -> None:
+    (own,) = load_candidates([written(tmp_path, "tos")], backend="nccl")
+    assert own.own
+    assert own.set_name == "mine"
+    assert own.place.endswith("mine.toml line 3, candidate 1 ('tos')")

@@ -1,0 +1,70 @@
+"""What a user asks a bench for, and what of it can be refused before a node is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricdoc.bench import engine_named, load_candidates, parse_current, read_file
+from fabricdoc.errors import UsageError
+from fabricdoc.model.run import Backend, Dtype, Objective, Op, Search
+from fabricdoc.serving import load_profile
+from fabricdoc.transport import NodeSpec
+
+BOTH_NICS = "both-nics"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked to be measured. `sizes` in bytes replace the grid; `seed` None draws one.
+
+    `ops`, `dtype` are the grid's; `out_of_place` holds for every shape; `current` is what --current was given;
+    `engine` names whose own variables belong to base, "" leaves it to the profile.
+    """
+
+    specs: Sequence[NodeSpec]
+    backend: str = "auto"
+    candidates: Sequence[str] = ()
+    current: str | None = None
+    both_nics: bool = False
+    profile: str = "dense-small-tp2"
+    objective: Objective = "mix"
+    blocks: int = 6
+    budget_s: float | None = None
+    sizes: Sequence[int] = ()
+    seed: int | None = None
+    master: str | None = None
+    ranks_per_node: int = 1
+    presets: Sequence[Path] = ()
+    ops: Sequence[Op] = ("all_reduce",)
+    dtype: Dtype = "bfloat16"
+    out_of_place: bool = False
+    search: Search = "grid"
+    engine: str = ""
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The candidate sets asked for, without the one that is made from the rails."""
+        return tuple(name for name in self.candidates if name != BOTH_NICS)
+
+    @property
+    def weighs_rails(self) -> bool:
+        """Whether single rails are weighed against all of them: --both-nics, or that set by its name."""
+        return self.both_nics or BOTH_NICS in self.candidates
+
+
+def check_request(request: Request) -> None:
+    """Refuse what can be refused before a node is looked at: backend, profile, engine, candidates, settings file."""
+    if request.backend not in ("auto", "nccl", "gloo"):
+        raise UsageError(f"unknown backend: {request.backend!r}", fix="choose one of auto, nccl, gloo")
+    load_profile(request.profile, request.presets)
+    if request.engine:
+        engine_named(request.engine, request.presets)
+    if request.current is not None:
+        source = parse_current(request.current)
+        if source.kind == "file" and not Path(source.value).is_absolute():
+            read_file(Path(source.value))
+    if request.sets and request.backend != "auto":
+        backend: Backend = "nccl" if request.backend == "nccl" else "gloo"
+        load_candidates(request.sets, backend=backend, extra_dirs=request.presets)
