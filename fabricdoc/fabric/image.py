@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from fabricdoc.errors import InputError, NodeError
+from fabricdoc.fabric.failing import standing
 from fabricdoc.fabric.report import read_report
 from fabricdoc.files import cache_folder, parse_json, read_text
 from fabricdoc.model.documents import Fact, Unknown
@@ -36,7 +37,7 @@ _RUN = ("run", "--rm", "-i", "--pull=never", "--network=none", "--label=fabricdo
 
 def with_images(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
     """`fabric` with the facts of the image of every node that names one, or why they could not be read."""
-    named = {spec.name: spec for spec in specs if spec.image}
+    named = {spec.name: spec for spec in standing(specs, fabric) if spec.image}
     nodes = []
     for node in fabric.nodes:
         if node.name in named:

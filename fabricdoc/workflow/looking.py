@@ -21,15 +21,10 @@ def look_deeply(
 ) -> Fabric:
     """As `look`, and inside the images that fabric.toml names; the first time, that starts a container for a moment.
 
-    Findings are made again then: what a server of the image would load counts before what the host has.
+    Images are read before the links are proven, so that everything is judged once and by what a server would load.
     """
-    fabric = look(specs, progress, begun, watch_s=watch_s, lldp=lldp)
-    if not any(spec.image for spec in specs):
-        return fabric
-    from fabricdoc.checks import judged
-    from fabricdoc.fabric import with_images
-
-    return judged(with_images(specs, fabric, progress))
+    images = any(spec.image for spec in specs)
+    return look(specs, progress, begun, watch_s=watch_s, lldp=lldp, images=images)
 
 
 def look_once(
@@ -53,18 +48,32 @@ def look(
     *,
     watch_s: float = 0.0,
     lldp: bool = False,
+    images: bool = False,
 ) -> Fabric:
     """Scan (or take the scan that has begun), then prove the links when there are at least two nodes.
 
-    With `lldp` every node also listens for LLDP, for 30 s between the two.
+    Between the two, with `lldp` every node also listens for LLDP, for 30 s, and with `images` the servers' images are
+    looked into. The checks run once, when all is known.
     """
     several = len(specs) > 1
-    fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not several)
+    fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not (several or lldp or images))
     if lldp:
         from fabricdoc.fabric import hear_lldp
 
         fabric = hear_lldp(specs, fabric, progress)
-    return with_cables(specs, fabric, progress) if several else fabric
+    if images:
+        from fabricdoc.fabric import with_images
+
+        fabric = with_images(specs, fabric, progress)
+    if several:
+        return with_cables(specs, fabric, progress)
+    return _judged(fabric) if lldp or images else fabric
+
+
+def _judged(fabric: Fabric) -> Fabric:
+    from fabricdoc.checks import judged
+
+    return judged(fabric)
 
 
 def with_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:

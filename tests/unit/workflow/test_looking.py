@@ -7,8 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 import fabricdoc.fabric
+from fabricdoc.checks import check_fabric, judging
+from fabricdoc.fabric import cables
+from fabricdoc.fabric.heard import Heard
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.model.findings import Evidence, Finding
+from fabricdoc.model.findings import Finding
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow import looking
 from tests.fabrics import node
@@ -27,30 +31,51 @@ def test_images_are_looked_into_only_where_one_is_named(monkeypatch: pytest.Monk
         asked.append([spec.image for spec in specs])
         return fabric
 
-    monkeypatch.setattr(looking, "look", lambda *_words, **_more: SEEN)
+    monkeypatch.setattr(looking, "look_once", lambda *_words, **_more: SEEN)
     monkeypatch.setattr(fabricdoc.fabric, "with_images", with_images)
     assert looking.look_deeply([NodeSpec("alpha", "local")], lambda _: None) is SEEN
     assert asked == []
     assert looking.look_deeply([NodeSpec("alpha", "local", image="vllm:v1")], lambda _: None).nodes == SEEN.nodes
     assert asked == [["vllm:v1"]]
+    looking.look([NodeSpec("alpha", "local", image="vllm:v1")], lambda _: None)
+    assert asked == [["vllm:v1"]], "the gate and a bench ask for the nodes alone"
 
 
-def test_what_an_image_holds_is_judged_and_what_beacons_found_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    beacons = Finding(id="link-one-way", severity="error", subject="x", evidence=(Evidence(file="spark-a", text="3"),))
+@pytest.mark.parametrize("names", [("spark-a",), ("spark-a", "spark-b")])
+def test_what_an_image_holds_is_judged_with_all_the_rest_and_once(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    """Beacons come after the images, and their findings stay."""
+    nodes = tuple(one for one in spark_straight().nodes if one.name in names)
     stale = Finding(id="libnccl-missing", severity="warning", subject="spark-b")
-    before = spark_straight().model_copy(update={"findings": (beacons, stale)})
-    inside = with_images(spark_straight(), environment={"NCCL_IB_HCA": "mlx5_0"})
-    monkeypatch.setattr(looking, "look", lambda *_words, **_more: before)
+    scanned = Fabric(nodes=nodes, links=Unknown(unknown="not asked"), findings=(stale,))
+    inside = {one.name: one for one in with_images(spark_straight(), environment={"NCCL_IB_HCA": "mlx5_0"}).nodes}
+    deaf = Heard(hearings=[], macs={("spark-a", "enp1s0f0np0"): ""}, stray=3)
+    runs: list[int] = []
+
+    def counted(fabric: Fabric) -> tuple[Finding, ...]:
+        runs.append(len(fabric.nodes))
+        return check_fabric(fabric)
+
+    monkeypatch.setattr(looking, "scan", lambda _specs, judge, **_more: judging.judged(scanned) if judge else scanned)
     monkeypatch.setattr(
-        fabricdoc.fabric, "with_images", lambda _specs, seen, _progress: seen.model_copy(update={"nodes": inside.nodes})
+        fabricdoc.fabric,
+        "with_images",
+        lambda _specs, seen, _progress: seen.model_copy(
+            update={"nodes": tuple(inside[one.name] for one in seen.nodes)}
+        ),
     )
-    specs = [NodeSpec(name, "local", image=IMAGE) for name in ("spark-a", "spark-b")]
+    monkeypatch.setattr(judging, "check_fabric", counted)
+    monkeypatch.setattr(cables, "exchange", lambda *_words: deaf)
+    monkeypatch.setattr(cables.map_cables, "__defaults__", (lambda _: None, cables.BEACONS_ALONE))
+    specs = [NodeSpec(name, "local", image=IMAGE) for name in names]
     found = looking.look_deeply(specs, lambda _: None).findings
+    assert runs == [len(names)], "judged once"
     assert [one.subject for one in found if one.id == "ib-hca-matches-nothing"] == [
-        f"spark-a (image {IMAGE})",
-        f"spark-b (image {IMAGE})",
+        f"{name} (image {IMAGE})" for name in names
     ]
-    assert beacons in found and stale not in found
+    assert stale not in found
+    assert [one.id for one in found if one.id == "stray-beacons"] == ["stray-beacons"] * (len(names) - 1)
 
 
 def test_a_look_once_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
