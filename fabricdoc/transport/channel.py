@@ -81,11 +81,11 @@ class Process:
             return True
 
     def kill(self) -> None:
-        """SIGKILL to the process group started here, if its leader has not been reaped."""
+        """SIGKILL to the process group started here, if its leader has not been reaped; what sudo made root's stays."""
         if self._popen.returncode is None:
             try:
                 os.killpg(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
+            except (ProcessLookupError, PermissionError):
                 return
 
     def reap(self) -> int:
@@ -113,16 +113,23 @@ class Process:
 class Channel:
     """Messages to and from one probe on one node. `error` says why it failed, `ended` that its process is gone.
 
-    `inside` is a command of the node that runs a python elsewhere (in a container), in place of the node's own python.
-    `packed` goes instead of `payload` where that python says that it reads our bytecode.
+    `inside` is a command of the node that runs a python elsewhere (in a container), in place of the node's own python;
+    `ending` the one that ends such a python, and takes the arguments of an ender. `packed` goes instead of `payload`
+    where that python says that it reads our bytecode.
     """
 
     def __init__(
-        self, node: NodeSpec, module: str, payload: bytes, inside: Sequence[str] = (), packed: bytes = b""
+        self,
+        node: NodeSpec,
+        module: str,
+        payload: bytes,
+        inside: Sequence[str] = (),
+        packed: bytes = b"",
+        ending: Sequence[str] = (),
     ) -> None:
         self.node = node
         self.module = module
-        self._inside = tuple(inside)
+        self._inside, self._ending = tuple(inside), tuple(ending)
         self.messages: deque[dict[str, Any]] = deque()
         self.remote: tuple[int, int] | None = None
         self.error: NodeError | None = None
@@ -270,6 +277,9 @@ class Channel:
 
         None where there is none. A container of ours is ended whether or not its python was ever heard.
         """
+        if self._ending:
+            words = ender_argv("", *(self.remote or (0, 0)), self._nonce)[1:]
+            return command_for(self.node, lambda _python: (*self._ending, *words))
         kind = self._process.kind if self._process else "local"
         if kind in ("local", "netns") or self._inside or (self.remote is None and kind != "box"):
             return None

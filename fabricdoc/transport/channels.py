@@ -157,8 +157,7 @@ def open_some(
     """
     check_unique(nodes)
     allow_files(FILES_EACH * len(nodes))
-    inside = {node.name: raised_as(node) if raised else () for node in nodes}
-    channels = [_channel(node, module, inside=inside[node.name]) for node in nodes]
+    channels = [_raised_channel(node, module) if raised else _channel(node, module) for node in nodes]
     try:
         _start(channels, start_deadline_s)
         failed = [channel for channel in channels if not channel.started]
@@ -170,10 +169,16 @@ def open_some(
     return Channels(running), {channel.node.name: channel.explain() for channel in failed}
 
 
-def _channel(node: NodeSpec, module: str, payload: bytes | None = None, inside: Sequence[str] = ()) -> Channel:
+def _channel(node: NodeSpec, module: str, payload: bytes | None = None) -> Channel:
     if payload:
-        return Channel(node, module, payload, inside)
-    return Channel(node, module, payload_for(node, module, inside), inside, packed_for(node, module, inside))
+        return Channel(node, module, payload)
+    return Channel(node, module, payload_for(node, module, ()), packed=packed_for(node, module, ()))
+
+
+def _raised_channel(node: NodeSpec, module: str) -> Channel:
+    inside, ending = raised_as(node)
+    packed = packed_for(node, module, inside)
+    return Channel(node, module, payload_for(node, module, inside), inside, packed, ending)
 
 
 def _start(channels: Sequence[Channel], deadline_s: float) -> None:

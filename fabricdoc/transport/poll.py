@@ -60,6 +60,7 @@ def end_all(channels: Sequence[Channel], grace_s: float) -> None:
             channel.kill()
         wait_ended(late, KILL_S)
         end_remote([channel for channel in channels if channel.killed])
+        wait_ended([channel for channel in late if not channel.ended], KILL_S)  # one that only its ender could kill
 
 
 def wait_ended(channels: Sequence[Channel], timeout_s: float) -> None:

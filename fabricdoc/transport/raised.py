@@ -1,10 +1,12 @@
 """A program of its own, sent to a node: become a python that may open raw sockets, by sudo or in a container.
 
-Run on the node as `python3 -c RAISED IMAGE CONTAINER LABEL PYTHON-ARGUMENTS...`. In order: `sudo -n`, which never asks
-for a password; a throw-away container of IMAGE, else of the image CONTAINER runs from, with the host's network and
-CAP_NET_RAW and no other capability. Each is tried with a python that opens one raw socket, sends nothing and ends; the
-first that may takes this program's place. Only what is there already is used: nothing is pulled, installed or changed
-(sudo writes the line to its log that it always writes). Standard library only.
+Run on the node as `python3 -c RAISED run|end IMAGE CONTAINER LABEL PYTHON-ARGUMENTS...`. In order: `sudo -n`, which
+never asks for a password; a throw-away container of IMAGE, else of the image CONTAINER runs from, with the host's
+network and CAP_NET_RAW and no other capability. Each is tried with a python that opens one raw socket, sends nothing
+and ends; the first that may takes this program's place. Only what is there already is used: nothing is pulled,
+installed or changed (sudo writes the line to its log that it always writes). `end` ends what `run` with the same LABEL
+became and its user may not kill: by a python under sudo, and by removing the container of that name. Standard library
+only.
 """
 
 from __future__ import annotations
@@ -69,6 +71,12 @@ def by_container(tool: str, image: str, label: str) -> list[str]:
     return [*argv, "--entrypoint=python3", "--", image]
 
 
+def named(start: list[str], label: str) -> list[str]:
+    """The same start of an argv; a container has the name by which `end` removes it."""
+    at = start.index("--rm") if "--rm" in start else 0
+    return [*start[:at], "--name=fabricdoc-" + label, *start[at:]] if at else start
+
+
 def ways(image: str, container: str, label: str) -> Iterator[list[str]]:
     """What is worth trying on this node, in order; the next is looked for only when the one before was no use."""
     if shutil.which("sudo"):
@@ -79,14 +87,26 @@ def ways(image: str, container: str, label: str) -> Iterator[list[str]]:
             yield by_container(tool, named, label)
 
 
+def end_started(image: str, container: str, label: str, words: list[str]) -> int:
+    """End what was started under this label: `words` make a python end the process that it names."""
+    if shutil.which("sudo"):
+        said_by([*by_sudo(), *words], SUDO_S)
+    for tool in RUNTIMES if image or container else ():
+        if shutil.which(tool):
+            said_by([tool, "rm", "-f", "fabricdoc-" + label], LOOK_S)
+    return 0
+
+
 def main(words: list[str]) -> int:
     """Become that python; returns only when there is none, after a line on stderr that says what was tried."""
-    image, container, label = words[:3]
+    verb, image, container, label = words[:4]
+    if verb == "end":
+        return end_started(image, container, label, words[4:])
     tried = []
     for start in ways(image, container, label):
         works, text = said_by([*start, "-I", "-c", TRY], SUDO_S if start[0] == "sudo" else CONTAINER_S)
         if works:
-            os.execvp(start[0], [*start, *words[3:]])
+            os.execvp(start[0], [*named(start, label), *words[4:]])
         tried.append(text if text.startswith(f"{start[0]}: ") else f"{start[0]}: {text or 'no'}")
     sys.stderr.write(("; ".join(tried) or "no sudo, and no image named for this node that is there") + "\n")
     return NO_WAY

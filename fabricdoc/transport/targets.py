@@ -90,9 +90,14 @@ def ender_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module
     return command_for(node, program, module=module, label=label)
 
 
-def raised_as(node: NodeSpec) -> tuple[str, ...]:
-    """The command of the node that becomes a python with the right to open raw sockets (`raised` says how)."""
-    return tuple(raised_argv(python_of(node), (node.image, node.container, os.urandom(8).hex())))
+def raised_as(node: NodeSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The command of the node that becomes a python with the right to open raw sockets (`raised` says how).
+
+    And the one that ends what became of it: the arguments of a python that ends the process are to follow.
+    """
+    words = (node.image, node.container, os.urandom(8).hex())
+    start, end = (raised_argv(python_of(node), (verb, *words)) for verb in ("run", "end"))
+    return tuple(start), tuple(end)
 
 
 def _is_boxed(node: NodeSpec, module: str) -> bool:

@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.transport import Channels, NodeSpec, loader, open_some, raised
+from fabricdoc.transport.channel import Process
 from fabricdoc.transport.loader import raised_argv
-from fabricdoc.transport.targets import raised_as
+from fabricdoc.transport.targets import Command, raised_as
 from tests.unit.transport.clients import Clients
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 CONTAINER = ["run", "--rm", "-i", "--pull=never", "--network=host", "--cap-drop=ALL", "--cap-add=NET_RAW", "--user=0:0"]
 CONTAINER += ["--security-opt=no-new-privileges", "--label=fabricdoc=ab12", "--entrypoint=python3", "--"]
+NAMED = ["run", "--name=fabricdoc-ab12", *CONTAINER[1:]]
 YES = "#!/bin/sh\nprintf '%s\\0' \"$@\" >>{log}\nprintf '\\n' >>{log}\n{body}\n"
 TRIED = 'case "$*" in *"socket.socket("*) exit 0 ;; esac'
 SUDO = f'shift 2\n{TRIED}\nexec "$@"'
@@ -36,7 +38,7 @@ def put(clients: Clients, name: str, body: str) -> None:
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
     """The program as a node gets it, with only the tests' programs and the system's on PATH."""
-    argv = raised_argv(sys.executable, words)
+    argv = raised_argv(sys.executable, ("run", *words))
     env = {"PATH": f"{folder}:/usr/bin:/bin"}
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, env=env, check=False)
     return done.returncode, (done.stdout + done.stderr).strip()
@@ -60,7 +62,7 @@ def test_a_password_is_never_asked_for_and_then_the_image_is_used(clients: Clien
     look, trial, probe = clients.calls("docker")
     assert look == ["image", "inspect", "--format={{.Id}}", "--", "engine:1"]
     assert trial == [*CONTAINER, "engine:1", "-I", "-c", raised.TRY]
-    assert probe == [*CONTAINER, "engine:1", "-c", "print(6*7)", "more"]
+    assert probe == [*NAMED, "engine:1", "-c", "print(6*7)", "more"]
 
 
 def test_of_a_running_container_only_its_image_is_used(clients: Clients) -> None:
@@ -70,7 +72,7 @@ def test_of_a_running_container_only_its_image_is_used(clients: Clients) -> None
     assert run(clients.folder, "", "serving", "ab12", "-c", "print(6*7)", "more") == (0, "42")
     look, *started = clients.calls("podman")
     assert look == ["container", "inspect", "--format={{.Image}}", "--", "serving"]
-    assert [call[:-3] for call in started] == [[*CONTAINER, "sha256:0123"]] * 2
+    assert [call[:-3] for call in started] == [[*CONTAINER, "sha256:0123"], [*NAMED, "sha256:0123"]]
     assert [call[:2] for call in clients.calls("docker")] == [["container", "inspect"]]
 
 
@@ -130,10 +132,44 @@ def test_the_status_is_known_to_who_reads_it() -> None:
 
 def test_the_words_of_a_node_are_its_image_its_container_and_a_label_of_its_own() -> None:
     node = NodeSpec("n", "local", python="/opt/python3", image="engine:1", container="serving")
-    first, second = raised_as(node), raised_as(node)
+    (first, ending), (second, _) = raised_as(node), raised_as(node)
     assert first[:3] == ("/opt/python3", "-I", "-c")
-    assert first[4:6] == ("engine:1", "serving")
-    assert first[6] != second[6]
+    assert first[4:7] == ("run", "engine:1", "serving")
+    assert ending == (*first[:4], "end", *first[5:])
+    assert first[7] != second[7]
+
+
+def test_what_was_started_is_ended_under_sudo_and_by_the_containers_own_name(clients: Clients) -> None:
+    put(clients, "sudo", SUDO)
+    put(clients, "docker", "exit 1")
+    put(clients, "podman", "exit 0")
+    argv = raised_argv(sys.executable, ("end", "engine:1", "", "ab12", "-I", "-c", "print(6*7)", "7"))
+    env = {"PATH": f"{clients.folder}:/usr/bin:/bin"}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, env=env, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert clients.calls("sudo") == [["-n", "--", sys.executable, "-I", "-c", "print(6*7)", "7"]]
+    assert clients.calls("docker") == clients.calls("podman") == [["rm", "-f", "fabricdoc-ab12"]]
+
+
+def test_without_a_named_image_no_container_is_removed(clients: Clients) -> None:
+    put(clients, "docker", "exit 0")
+    put(clients, "sudo", NO_PASSWORD)
+    argv = raised_argv(sys.executable, ("end", "", "", "ab12", "-I", "-c", "x"))
+    env = {"PATH": f"{clients.folder}:/usr/bin:/bin"}
+    assert subprocess.run(argv, timeout=30, env=env, check=False).returncode == 0
+    assert not (clients.folder / "docker.words").exists()
+
+
+def test_a_group_that_is_roots_can_not_be_killed_and_that_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process(Command("local", (sys.executable, "-c", "input()"), dict(os.environ)))
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "killpg", lambda *_words: (_ for _ in ()).throw(PermissionError(1, "not permitted")))
+            process.kill()
+        assert not process.has_exited()
+    finally:
+        process.kill()
+        process.leave()
 
 
 def start(node: NodeSpec, **words: bool) -> tuple[Channels, dict[str, str]]:
