@@ -24,9 +24,10 @@ from .forking import fork_rank
 from .launches import Launch, unstarted
 from .memory import shortage
 from .ranks import RankProcess
+from .task import Task
 from .torch_facts import TorchFacts, count_gpus, load_torch
 from .wire import Wire
-from .worker import Task, run_rank
+from .worker import run_rank
 
 BACKENDS = ("gloo", "nccl")
 _TICK_S = 0.1

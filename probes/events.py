@@ -1,6 +1,10 @@
 """What a worker may say to its agent, and nothing else: each line checked before a word of it is passed on.
 
 A worker runs NCCL, plugins and whatever a candidate preloads; its pipe is untrusted. No state, no reading here.
+
+phase: what it now does, on `what`; cell: the samples of one view of one shape, µs per call, and how many elements were
+wrong; skew: how long this rank waited for the others before each call, and the samples behind those gates; soak: how
+often a shape was called after its measuring, and how many elements were wrong then.
 """
 
 from __future__ import annotations
@@ -10,7 +14,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-PHASES = ("init", "connect", "check", "measure", "done")
+PHASES = ("rendezvous", "init", "connect", "check", "capture", "measure", "soak", "done")
+_WHAT_LENGTH = 100
 
 
 def parse_event(line: bytes) -> dict[str, Any]:
@@ -41,17 +46,25 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_short(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _WHAT_LENGTH
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_number(one) for one in value)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_SHAPE: dict[str, Callable[[Any], bool]] = {"op": _is_text, "size": _is_count, "dtype": _is_text, "in_place": _is_flag}
 _EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "store": {"port": _is_count},
-    "phase": {"phase": lambda value: value in PHASES, "at_s": _is_number},
-    "cell": {
-        "view": _is_text,
-        "op": _is_text,
-        "size": _is_count,
-        "dtype": _is_text,
-        "samples": lambda value: isinstance(value, list) and all(_is_number(sample) for sample in value),
-        "correct": lambda value: isinstance(value, bool),
-    },
+    "phase": {"phase": lambda value: value in PHASES, "what": _is_short, "at_s": _is_number},
+    "cell": {"view": _is_text, **_SHAPE, "samples": _are_numbers, "correct": _is_flag, "wrong": _is_count},
+    "skew": {"view": _is_text, **_SHAPE, "waits": _are_numbers, "gated": _are_numbers},
+    "soak": {**_SHAPE, "calls": _is_count, "wrong": _is_count},
     "end": {
         "status": lambda value: value in ("ok", "failed"),
         "reason": _is_text,

@@ -4,11 +4,12 @@ Pure integers, no torch, so that every claim can be proved on paper and in a pro
 prime period, so data moved by any power-of-two chunk is noticed. It measures nothing and touches no tensor.
 
 Why chains are exact. After one all-reduce every rank holds the same sum S; after n calls in place it holds
-S * world**(n-1). A float keeps an integer exactly when its odd part fits the significand (8 bits in bfloat16, 24 in
-float32) and its exponent fits. Every partial sum of every order (ring, tree) is j * v with j <= world, and is exact
-when world * S * odd(world)**(n-2) fits the significand: for a power of two `odd` is 1 and only the exponent ends the
-chain (world 2: some 120 calls). Other worlds get short chains (world 3 in bfloat16: 2); a longer measurement is cut
-into segments, each begun by a fresh copy of the payload.
+S * world**(n-1). A float keeps an integer exactly when its odd part fits the significand (8 bits in bfloat16, 11 in
+float16, 24 in float32) and its exponent fits; int32 keeps all below 2**31. Every partial sum of every order (ring,
+tree) is j * v with j <= world, and is exact when world * S * odd(world)**(n-2) fits the significand: for a power of
+two `odd` is 1 and only the exponent ends the chain (world 2: some 120 calls in bfloat16 and float32, 8 in float16, 23
+in int32). Other worlds get short chains (world 3 in bfloat16: 2); a longer measurement is cut into segments, each
+begun by a fresh copy of the payload. Ops that only move data, and sums into a buffer of their own, need no chain.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 PERIOD = 4093  # prime: no chunk of 2**k elements is a multiple of it
-SIGNIFICAND_BITS = {"bfloat16": 8, "float32": 24}
-ITEM_BYTES = {"bfloat16": 2, "float32": 4}
+SIGNIFICAND_BITS = {"bfloat16": 8, "float16": 11, "float32": 24, "int32": 31}
+ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "int32": 4}
+LARGEST = {"bfloat16": 2**126, "float16": 2**15, "float32": 2**126, "int32": 2**30}
 LONGEST_CHAIN = 4096
-_LARGEST = 64  # largest value one rank sends
+_LARGEST_SENT = 64  # largest value one rank sends
 _FEWEST_VALUES = 4  # with fewer distinct values per rank a dense payload says too little
 _DENSE_WORLD = 16  # adding up what more ranks send takes too long, here and on every rank
-_EXPONENT_LIMIT = 2**126
 _GATHER_VALUES = 127
 _GATHER_STRIDE = 31
 
@@ -32,11 +33,11 @@ def _mix(index: int, salt: int) -> int:
 
 
 def _dense_values(world: int, bits: int) -> int:
-    return min(_LARGEST, (1 << bits) // (world * world))
+    return min(_LARGEST_SENT, (1 << bits) // (world * world))
 
 
 def _sparse_values(world: int, bits: int) -> int:
-    return min(_LARGEST, (1 << bits) // world) or _LARGEST
+    return min(_LARGEST_SENT, (1 << bits) // world) or _LARGEST_SENT
 
 
 def _is_dense(world: int, bits: int) -> bool:
@@ -67,8 +68,9 @@ def total(world: int, bits: int) -> tuple[int, ...]:
     return tuple(1 + _mix(i, 0) % values for i in range(PERIOD))
 
 
-def chain_limit(world: int, bits: int) -> int:
+def chain_limit(world: int, dtype: str) -> int:
     """How many all-reduces in place stay exact from one payload on: >= 1, at most LONGEST_CHAIN."""
+    bits, largest = SIGNIFICAND_BITS[dtype], LARGEST[dtype]
     if world == 1:
         return LONGEST_CHAIN
     odd = world
@@ -76,7 +78,7 @@ def chain_limit(world: int, bits: int) -> int:
         odd //= 2
     peak = world * _dense_values(world, bits) if _is_dense(world, bits) else _sparse_values(world, bits)
     calls, value, significand = 1, peak * world, peak * world
-    while calls < LONGEST_CHAIN and significand <= 1 << bits and value <= _EXPONENT_LIMIT:
+    while calls < LONGEST_CHAIN and significand <= 1 << bits and value <= largest:
         calls, value, significand = calls + 1, value * world, significand * odd
     return calls
 

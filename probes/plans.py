@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .collectives import Shape
+from .shapes import Shape
 
 VIEWS = ("graph", "eager", "throughput")
 THROUGHPUT_FROM = 1 << 20
@@ -38,6 +38,13 @@ def plan_for(shape: Shape, view: str, work: Mapping[str, Any]) -> Plan:
     wanted = {"graph": int(work.get("replays", 4)), "eager": 1, "throughput": REPETITIONS}[view]
     replays = wanted if view == "throughput" else max(1, min(wanted, fit // calls))
     return Plan(calls=calls, replays=replays, warmup=min(int(work.get("warmup", 20)), calls), lead=1)
+
+
+def plans_for(backend: str, shape: Shape, work: Mapping[str, Any]) -> dict[str, Plan]:
+    """The plan of every view that was asked for and exists, in the order of VIEWS."""
+    return {
+        view: plan_for(shape, view, work) for view in VIEWS if view in work["views"] and possible(backend, view, shape)
+    }
 
 
 def possible(backend: str, view: str, shape: Shape) -> bool:

@@ -43,6 +43,22 @@ class Steps:
             self._store.set(opened, "1")
         self._store.wait([opened])
 
+    def agree(self, number: int) -> int:
+        """Rank 0's number, told to all: what each rank would else decide for itself by its own clock."""
+        self._count += 1
+        key = f"agreed/{self._count}"
+        if self._rank == 0:
+            self._store.set(key, str(int(number)))
+            return int(number)
+        return int(self._store.get(key))
+
+    def share(self, name: str, data: bytes) -> bytes:
+        """Rank 0's bytes, told to all (what others give is not used)."""
+        if self._rank == 0:
+            self._store.set(name, data.hex())
+            return data
+        return bytes.fromhex(self._store.get(name).decode())
+
     def farewell(self) -> None:
         """The last step: the others may leave at once, rank 0 (its process is the store) leaves last."""
         if self._rank == 0:

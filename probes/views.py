@@ -5,19 +5,42 @@ call; where torch can't record external events, one sample per replay: its mean.
 throughput: calls from 1 MiB up, back to back, one sample per repetition: total / calls. On gloo a call blocks, so the
 host clock is read between calls and there is no graph. Unless only a proof is wanted, one call that is not timed
 leads each timed series: it takes up the skew with which the ranks arrive. A series longer than a chain stays exact
-(see payload) begins again from the payload; that copy is outside every timed interval. Judges nothing.
+(see payload) begins again from the payload. That copy, and the comparison of every result that ends each segment
+(inside the graph where there is one), lie outside every timed interval. Judges nothing.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from . import payload
+from .arms import Step
 from .clocks import Clock, DeviceClock, HostClock, NoClock, external_clock
 from .collectives import Collective
 from .plans import Plan
+from .plants import NOTHING, Planted
+
+Barrier = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What else lies in a series: planted faults, a product before each call, gates before each call."""
+
+    planted: Planted = NOTHING
+    gemm: Step | None = None
+    gate: Step | None = None
+
+
+@dataclass
+class Sampled:
+    """Samples in µs per call; with gates also how long this rank waited before each; how many elements were wrong."""
+
+    samples: list[float]
+    wrong: int = 0
+    waits: list[float] | None = None
 
 
 def warm_up(collective: Collective, calls: int) -> None:
@@ -28,10 +51,6 @@ def warm_up(collective: Collective, calls: int) -> None:
             collective.call()
 
 
-Barrier = Callable[[], None]
-Sampled = tuple[list[float], bool]  # samples in µs per call; whether the last series left exactly the right result
-
-
 class Stopwatch:
     """Times one collective in any view on one backend; made once per launch."""
 
@@ -40,90 +59,162 @@ class Stopwatch:
         self._clock: Clock = HostClock() if backend == "gloo" else DeviceClock()
         self._graph_clock = external_clock() if backend == "nccl" else None
 
-    def measure(self, collective: Collective, view: str, plan: Plan) -> Sampled:
-        """Samples of one view, and whether the result after the last timed call was bit-exact."""
-        if view == "graph":
-            return self._graph(collective, plan)
-        if view == "eager":
-            return self._eager(collective, plan)
-        return self._throughput(collective, plan)
+    def ready(self, collective: Collective, view: str, plan: Plan, extras: Extras = Extras()) -> Series:
+        """A series to be measured; the graph view is captured by this."""
+        if view != "graph":
+            return Series(collective, view, plan, extras, self._barrier, self._clock)
+        clock = self._graph_clock or NoClock()
+        if self._graph_clock is None and (extras.gemm or extras.gate):
+            raise RuntimeError(
+                "this torch has no external events: what lies between captured calls can't be told apart"
+            )
+        return CapturedSeries(collective, view, plan, extras, self._barrier, clock, self._clock)
 
-    def _eager(self, collective: Collective, plan: Plan) -> Sampled:
-        self._barrier()
-        rows, done = _series(collective, plan.calls, plan.lead, self._clock)
-        return _per_call(rows, self._clock), collective.correct(done)
 
-    def _throughput(self, collective: Collective, plan: Plan) -> Sampled:
-        samples = []
-        for _ in range(plan.replays):
+@dataclass(frozen=True)
+class Marks:
+    """The points around one timed span: `gates` before and after each gate, where there are any."""
+
+    begin: Any
+    end: Any
+    gates: tuple[Any, ...] = ()
+
+
+class Series:
+    """The calls of one view of one shape, run as often as wanted."""
+
+    def __init__(
+        self, collective: Collective, view: str, plan: Plan, extras: Extras, barrier: Barrier, clock: Clock
+    ) -> None:
+        self._collective = collective
+        self._every = view != "throughput"
+        self._replays = plan.replays
+        self._plan = plan
+        self._extras = extras
+        self._barrier = barrier
+        self._clock = clock
+        collective.foresee([done for _, done in _segments(plan, collective.chain)])
+
+    def measure(self) -> Sampled:
+        """Run all of it; a rank that does must have its peers do the same."""
+        result = Sampled([], waits=[] if self._extras.gate else None)
+        for _ in range(self._replays):
             self._barrier()
-            rows, done = _series(collective, plan.calls, plan.lead, self._clock, every=False)
-            samples.append(round(sum(_spans(rows, self._clock)) / plan.calls, 3))
-        return samples, collective.correct(done)
+            self._once(result)
+        result.wrong = self._collective.wrong()
+        return result
 
-    def _graph(self, collective: Collective, plan: Plan) -> Sampled:
+    def repeat(self) -> int:
+        """Run it once, untimed; how many elements were wrong."""
+        self._run()
+        return self._collective.wrong()
+
+    def _once(self, result: Sampled) -> None:
+        self._read(self._run(), result)
+
+    def _read(self, spans: list[Marks], result: Sampled) -> None:
+        self._clock.settle()
+        times = [self._clock.between_us(span.begin, span.end) for span in spans]
+        result.samples += [round(time, 3) for time in (times if self._every else [sum(times) / self._plan.calls])]
+        if result.waits is not None:
+            result.waits += [self._wait(span.gates) for span in spans]
+
+    def _wait(self, gates: tuple[Any, ...]) -> float:
+        first, second, end = gates
+        longer = self._clock.between_us(first, second) - self._clock.between_us(second, end)
+        return round(max(0.0, longer), 3)
+
+    def _run(self) -> list[Marks]:
+        """Run (or capture) the untimed leading calls and the timed ones; the marks around each, or each segment."""
+        self._clock.begin()
+        spans: list[Marks] = []
+        number = 0
+        for lead, done in _segments(self._plan, self._collective.chain):
+            self._collective.restart()
+            for _ in range(abs(lead)):
+                self._collective.call()
+            if lead < 0:
+                self._collective.restart()
+            number = self._segment(spans, number, done - max(lead, 0))
+            self._collective.compare()
+        return spans
+
+    def _segment(self, spans: list[Marks], number: int, calls: int) -> int:
+        begin = self._clock.mark()
+        for left in range(calls - 1, -1, -1):
+            begin, gates = self._between(begin)
+            self._extras.planted.before()
+            self._collective.call()
+            number += 1
+            if self._every or left == 0:
+                end = self._clock.mark()
+                spans.append(Marks(begin, end, gates))
+                begin = end
+            self._extras.planted.after(self._collective, number, self._plan.calls)
+        return number
+
+    def _between(self, begin: Any) -> tuple[Any, tuple[Any, ...]]:
+        """What lies before a timed call, if anything: its new begin, and the marks around the gates."""
+        if not self._every or not (self._extras.gemm or self._extras.gate):
+            return begin, ()
+        if self._extras.gemm:
+            self._extras.gemm()
+        marks = [self._clock.mark()]
+        for gate in (self._extras.gate,) * 2 if self._extras.gate else ():
+            gate()
+            marks.append(self._clock.mark())
+        return marks[-1], tuple(marks) if self._extras.gate else ()
+
+
+class CapturedSeries(Series):
+    """The same calls in one CUDA graph, replayed."""
+
+    def __init__(
+        self,
+        collective: Collective,
+        view: str,
+        plan: Plan,
+        extras: Extras,
+        barrier: Barrier,
+        clock: Clock,
+        outside: Clock,
+    ) -> None:
         import torch
 
-        graph = torch.cuda.CUDAGraph()
+        super().__init__(collective, view, plan, extras, barrier, clock)
+        self._outside = outside
+        self._graph = torch.cuda.CUDAGraph()
         # thread_local: torch's watchdog thread may query its own events while this thread captures
-        with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
-            rows, done = _series(collective, plan.calls, plan.lead, self._graph_clock or NoClock())
-        samples: list[float] = []
-        for _ in range(plan.replays):
-            self._barrier()
-            if self._graph_clock:
-                graph.replay()
-                samples += _per_call(rows, self._graph_clock)
-            else:
-                samples.append(_replay_mean(graph, plan, self._clock))
-        return samples, collective.correct(done)
+        with torch.cuda.graph(self._graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
+            self._spans = self._run()
+
+    def repeat(self) -> int:
+        """Replay it once, untimed; how many elements were wrong."""
+        self._graph.replay()
+        return self._collective.wrong()
+
+    def _once(self, result: Sampled) -> None:
+        if isinstance(self._clock, NoClock):
+            result.samples.append(self._mean())
+            return
+        self._graph.replay()
+        self._read(self._spans, result)
+
+    def _mean(self) -> float:
+        self._outside.begin()
+        start = self._outside.mark()
+        self._graph.replay()
+        end = self._outside.mark()
+        self._outside.settle()
+        return round(self._outside.between_us(start, end) / (self._plan.calls + self._plan.lead), 3)
 
 
-def _series(
-    collective: Collective, calls: int, lead: int, clock: Clock, *, every: bool = True
-) -> tuple[list[list[Any]], int]:
-    """Run (or capture) lead + calls; a row of marks per segment, after each call or only at its ends.
+def _segments(plan: Plan, chain: int) -> list[tuple[int, int]]:
+    """Per segment: its untimed leading calls, and how many calls it makes since its payload was put back.
 
-    The second value: how many calls the last segment made since its restart, which decides the expected result.
+    Leading calls that would make the first segment longer than the chain are negative: the payload is put back after.
     """
-    clock.begin()
-    rows: list[list[Any]] = []
-    done = 0
-    for index, part in enumerate(payload.segments(calls, collective.chain)):
-        collective.restart()
-        done = part + (_lead_in(collective, lead, part) if index == 0 else 0)
-        row = [clock.mark()]
-        for left in range(part - 1, -1, -1):
-            collective.call()
-            if every or left == 0:
-                row.append(clock.mark())
-        rows.append(row)
-    return rows, done
-
-
-def _lead_in(collective: Collective, lead: int, part: int) -> int:
-    """Make the untimed calls before `part` timed ones; how many of them count into the same chain."""
-    for _ in range(lead):
-        collective.call()
-    if lead + part <= collective.chain:
-        return lead
-    collective.restart()
-    return 0
-
-
-def _spans(rows: list[list[Any]], clock: Clock) -> list[float]:
-    clock.settle()
-    return [clock.between_us(a, b) for row in rows for a, b in itertools.pairwise(row)]
-
-
-def _per_call(rows: list[list[Any]], clock: Clock) -> list[float]:
-    return [round(span, 3) for span in _spans(rows, clock)]
-
-
-def _replay_mean(graph: Any, plan: Plan, clock: Clock) -> float:
-    clock.begin()
-    start = clock.mark()
-    graph.replay()
-    end = clock.mark()
-    clock.settle()
-    return round(clock.between_us(start, end) / (plan.calls + plan.lead), 3)
+    parts = payload.segments(plan.calls, chain)
+    fits = bool(parts) and plan.lead + parts[0] <= chain
+    leads = [plan.lead if fits else -plan.lead] + [0] * (len(parts) - 1)
+    return [(lead, part + max(lead, 0)) for lead, part in zip(leads, parts, strict=False)]

@@ -1,75 +1,36 @@
 """What a forked rank does: meet the others, prove every shape, time every view, tell the agent, end.
 
 Runs in a process of its own with the candidate's environment already set. It speaks JSON lines to its agent over a
-pipe: {"event": store | phase | cell | end, ...}. It keeps no deadline (the agent does) and knows no other node than
-through the store. torch is imported inside functions; the agent has loaded it before the fork.
+pipe (`events` lists them). It keeps no deadline (the agent does) and knows no other node than through the store.
+
+work: {"shapes": [{"op", "size", "dtype", "in_place"}], "views": [...], "calls": {view: N}, "replays", "warmup",
+"budget_bytes", "proof": bool; and where wanted "path": "torch" | "direct" (NCCL's own calls), "skew": bool (gates),
+"gemm": {"m", "n", "k"} before each call, "soak_s": seconds over all shapes, "plant": faults for tests}.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any
 
-from .collectives import Collective, Shape, Workspace
-from .plans import VIEWS, plan_for, possible
-from .rendezvous import Steps, join_store, open_store
-from .views import Stopwatch, warm_up
+from .arms import Step, gate_of, gemm_of
+from .calls import PATHS, Calls, TorchCalls, needs_direct
+from .collectives import Collective, Workspace
+from .joining import connect, device_of, init_group, meet
+from .nccl_direct import DirectCalls
+from .plans import VIEWS, Plan, plans_for
+from .plants import Plant
+from .rendezvous import Steps
+from .shapes import Shape, shape_of
+from .task import Task
+from .views import Extras, Sampled, Stopwatch, warm_up
+from .voice import Voice, one_line
 
-_SLACK_S = 60.0  # torch's own limits lie behind the agent's deadline, so that the agent's report comes first
-_REASON_LENGTH = 500
-
-
-@dataclass(frozen=True)
-class Task:
-    """One rank of one launch. `started_s` is time.monotonic() when the agent received it; `work` as in the protocol."""
-
-    number: int
-    backend: str
-    world: int
-    rank: int
-    local_rank: int
-    deadline_s: float
-    started_s: float
-    work: Mapping[str, Any]
-
-
-@dataclass
-class Voice:
-    """The worker's end of the pipe to its agent, and how long each phase took."""
-
-    fd: int
-    started_s: float
-    timings_s: dict[str, float] = field(default_factory=dict)
-    _phase: str = "fork"
-    _since_s: float = -1.0
-
-    def say(self, event: str, **fields: Any) -> None:
-        """Send one event as a line; OSError when the agent is gone."""
-        view = memoryview(json.dumps({"event": event, **fields}, separators=(",", ":")).encode() + b"\n")
-        while view:
-            view = view[os.write(self.fd, view) :]
-
-    def phase(self, name: str) -> None:
-        """Enter a phase: init, connect, check, measure or done."""
-        now = time.monotonic()
-        self._close_phase(now)
-        self._phase, self._since_s = name, now
-        self.say("phase", phase=name, at_s=round(now - self.started_s, 3))
-
-    def end(self, status: str, reason: str) -> None:
-        """The last event: ok or failed, with one line of reason."""
-        self._close_phase(time.monotonic())
-        self.say("end", status=status, reason=reason, timings_s=self.timings_s)
-
-    def _close_phase(self, now: float) -> None:
-        since = self.started_s if self._since_s < 0 else self._since_s
-        self.timings_s[self._phase] = round(now - since, 4)
+SKEW_VIEWS = ("eager", "graph")
+_AGREE_EVERY_S = 0.2
 
 
 def run_rank(task: Task, commands_fd: int, events_fd: int) -> int:
@@ -85,120 +46,163 @@ def run_rank(task: Task, commands_fd: int, events_fd: int) -> int:
     return 0
 
 
-def one_line(problem: BaseException) -> str:
-    """An exception as one bounded line: its type, its first line, and NCCL's last error where there is one."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or ["no message"]
-    said = lines[lines.index("Last error:") + 1 :][:1] if "Last error:" in lines else []
-    return f"{type(problem).__name__}: {'; last error: '.join([lines[0], *said])}"[:_REASON_LENGTH]
-
-
 def _work(task: Task, voice: Voice, commands_fd: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    shapes = _shapes(task.work)
-    voice.phase("init")
-    store = _meet(task, voice, commands_fd)
+    shapes = shapes_of(task.work, task.backend)
+    voice.phase("rendezvous")
+    store = meet(task, voice, commands_fd)
     steps = Steps(store, task.rank, task.world)
-    device = _device(task)
-    _init_group(task, store, device)
+    voice.phase("init")
+    device = device_of(task)
+    init_group(task, store, device)
     voice.phase("connect")
-    _connect(device)
+    connect(device)
     steps.barrier()
-    voice.phase("check")
-    space = Workspace(shapes, task.rank, task.world, device)
-    proved = [_check(space.collective(shape)) for shape in shapes]
-    steps.barrier()
-    voice.phase("measure")
-    stopwatch = Stopwatch(task.backend, steps.barrier)
-    for shape, right in zip(shapes, proved, strict=True):
-        _measure(task, voice, stopwatch, space.collective(shape), right)
+    bench = Measuring(task, voice, steps, device, shapes)
+    bench.check()
+    bench.measure()
+    if task.work.get("soak_s"):
+        bench.soak(float(task.work["soak_s"]))
     voice.phase("done")
     steps.farewell()
 
 
-def _shapes(work: Mapping[str, Any]) -> list[Shape]:
-    """What is to be measured; ValueError for an op, dtype or view that is unknown here."""
+def shapes_of(work: Mapping[str, Any], backend: str) -> list[Shape]:
+    """What is to be measured, each once; ValueError for an op, dtype, view, path or form that is unknown here."""
     unknown = [view for view in work["views"] if view not in VIEWS]
     if unknown:
         raise ValueError(f"unknown views {unknown}; known: {', '.join(VIEWS)}")
-    return [Shape(**item) for item in work["shapes"]]
+    path = work.get("path", "torch")
+    if path not in PATHS or (path == "direct" and backend != "nccl"):
+        raise ValueError(f"no path {path!r} on {backend}; known: {', '.join(PATHS)}, and direct means NCCL's own calls")
+    shapes = list(dict.fromkeys(shape_of(item) for item in work["shapes"]))
+    for shape in shapes:
+        needs_direct(shape, backend)
+    return shapes
 
 
-def _meet(task: Task, voice: Voice, commands_fd: int) -> Any:
-    """The store of this launch: rank 0 opens it and says where; all wait for the controller's word to join."""
-    limit_s = task.deadline_s + _SLACK_S
-    store = open_store(limit_s) if task.rank == 0 else None
-    if store is not None:
-        voice.say("store", port=store.port)
-    order = _read_order(commands_fd)
-    return store or join_store(order["address"], order["port"], limit_s)
+@dataclass
+class Ready:
+    """One shape with its plans and what it was worth in the check."""
+
+    collective: Collective
+    plans: dict[str, Plan]
+    wrong: int
 
 
-def _read_order(fd: int) -> dict[str, Any]:
-    data = b""
-    while not data.endswith(b"\n"):
-        chunk = os.read(fd, 4096)
-        if not chunk:
-            raise EOFError("the agent closed the pipe before it said where the store is")
-        data += chunk
-    order: dict[str, Any] = json.loads(data)
-    return order
+class Measuring:
+    """All shapes of a launch on this rank, in the same order as on every other."""
+
+    def __init__(self, task: Task, voice: Voice, steps: Steps, device: Any, shapes: list[Shape]) -> None:
+        self._task = task
+        self._voice = voice
+        self._steps = steps
+        self._device = device
+        self._plans = {shape: plans_for(task.backend, shape, task.work) for shape in shapes}
+        self._paths = self._open_paths(shapes)
+        needs = {
+            shape: max(plan.calls + plan.lead for plan in plans.values())
+            for shape, plans in self._plans.items()
+            if plans
+        }
+        self._space = Workspace({shape: needs.get(shape, 1) for shape in shapes}, task.rank, task.world, device)
+        self._wrong: dict[Shape, int] = {}
+        self._plant = Plant(task.work.get("plant", {}), task.rank, task.backend)
+        self._gemm: dict[str, Step | None] = {}
+
+    def _open_paths(self, shapes: list[Shape]) -> dict[Shape, Calls]:
+        """Through torch, or NCCL's own calls where they are asked for or torch has none."""
+        task, through = self._task, TorchCalls(self._task.rank, self._task.world)
+        always = task.work.get("path") == "direct"
+        direct = {shape for shape in shapes if always or needs_direct(shape, task.backend)}
+        if not direct:
+            return dict.fromkeys(shapes, through)
+        own = DirectCalls(task.rank, task.world, self._steps.share, _current_stream)
+        return {shape: own if shape in direct else through for shape in shapes}
+
+    def _collective(self, shape: Shape) -> Collective:
+        return self._space.collective(shape, self._paths[shape])
+
+    def check(self) -> None:
+        """One call of every shape, compared element by element."""
+        self._voice.phase("check")
+        for shape in self._plans:
+            self._wrong[shape] = checked(self._collective(shape))
+        self._steps.barrier()
+
+    def measure(self) -> None:
+        """Time every shape in every view asked for that exists, and send a cell for each."""
+        stopwatch = Stopwatch(self._task.backend, self._steps.barrier)
+        for shape, plans in self._plans.items():
+            self._voice.phase("measure", f"{shape}, warm-up")
+            collective = self._collective(shape)
+            warm_up(collective, max((plan.warmup for plan in plans.values()), default=0))
+            for view, plan in plans.items():
+                self._view(stopwatch, collective, view, plan)
+
+    def _view(self, stopwatch: Stopwatch, collective: Collective, view: str, plan: Plan) -> None:
+        shape = collective.shape
+        planted, gemm = self._plant.within(shape, view), self._product(shape) if view != "throughput" else None
+        sampled = self._timed(stopwatch, collective, view, plan, Extras(planted, gemm))
+        gates = self._task.work.get("skew") and view in SKEW_VIEWS
+        gated = gates and self._timed(stopwatch, collective, view, plan, Extras(planted, gemm, gate_of(self._device)))
+        wrong = self._wrong[shape] + sampled.wrong + (gated.wrong if gated else 0)
+        fields = {"view": view, **shape.as_fields()}
+        self._voice.say("cell", **fields, samples=sampled.samples, correct=wrong == 0, wrong=wrong)
+        if gated:
+            self._voice.say("skew", **fields, waits=gated.waits, gated=gated.samples)
+
+    def _timed(self, stopwatch: Stopwatch, collective: Collective, view: str, plan: Plan, extras: Extras) -> Sampled:
+        what = f"{collective.shape}, {view}{', gated' if extras.gate else ''}"
+        if view == "graph":
+            self._voice.phase("capture", what)
+        series = stopwatch.ready(collective, view, plan, extras)
+        self._voice.phase("measure", what)
+        return series.measure()
+
+    def _product(self, shape: Shape) -> Step | None:
+        if shape.dtype not in self._gemm:
+            self._gemm[shape.dtype] = gemm_of(self._task.work.get("gemm"), shape.dtype, self._device)
+        return self._gemm[shape.dtype]
+
+    def soak(self, seconds: float) -> None:
+        """Call every shape again and again with every result compared: `seconds` in all, as much for each shape."""
+        stopwatch = Stopwatch(self._task.backend, self._steps.barrier)
+        for shape, plans in self._plans.items():
+            self._voice.phase("soak", str(shape))
+            if plans:
+                self._soak(stopwatch, shape, plans, seconds / len(self._plans))
+
+    def _soak(self, stopwatch: Stopwatch, shape: Shape, plans: dict[str, Plan], seconds: float) -> None:
+        view, plan = next(iter(plans.items()))
+        series = stopwatch.ready(self._collective(shape), view, plan, Extras(self._plant.within(shape, "soak")))
+        end, rounds, wrong, count = time.monotonic() + seconds, 0, 0, 1
+        while count:
+            began = time.monotonic()
+            wrong += sum(series.repeat() for _ in range(count))
+            rounds += count
+            each = (time.monotonic() - began) / count
+            count = self._steps.agree(_rounds(end - time.monotonic(), each))
+        self._voice.say("soak", **shape.as_fields(), calls=rounds * plan.calls, wrong=wrong)
 
 
-def _device(task: Task) -> Any:
-    import torch
-
-    if task.backend == "gloo":
-        return torch.device("cpu")
-    count = torch.cuda.device_count()
-    if count == 0:
-        raise RuntimeError("torch sees no CUDA device in the rank process")
-    device = torch.device("cuda", task.local_rank % count)
-    torch.cuda.set_device(device)
-    # never the default stream: a graph can't be captured on it, and calls warmed elsewhere would be warmed in vain
-    torch.cuda.set_stream(torch.cuda.Stream())
-    return device
+def _rounds(left_s: float, each_s: float) -> int:
+    """How many more rounds before the ranks agree again: about 0.2 s of them, none when the time is over."""
+    return 0 if left_s <= 0 else max(1, int(min(left_s, _AGREE_EVERY_S) / max(each_s, 1e-5)))
 
 
-def _init_group(task: Task, store: Any, device: Any) -> None:
-    import torch.distributed as dist
-
-    dist.init_process_group(
-        task.backend,
-        store=dist.PrefixStore(f"launch/{task.number}", store),
-        rank=task.rank,
-        world_size=task.world,
-        timeout=timedelta(seconds=task.deadline_s + _SLACK_S),
-        device_id=device if task.backend == "nccl" else None,
-    )
-
-
-def _connect(device: Any) -> None:
-    """The first all-reduce: connections are made lazily, so this is where an unreachable peer shows."""
-    import torch
-    import torch.distributed as dist
-
-    warm = torch.ones(1, device=device)
-    dist.all_reduce(warm)
-    if warm.item() != dist.get_world_size():
-        raise ArithmeticError(f"the first all-reduce of ones over {dist.get_world_size()} ranks gave {warm.item()}")
-
-
-def _check(collective: Collective) -> bool:
-    """One call, compared element by element."""
+def checked(collective: Collective) -> int:
+    """One call, compared element by element: how many were wrong."""
+    collective.foresee([1])
     collective.restart()
     collective.call()
-    return collective.correct(1)
+    collective.compare()
+    return collective.wrong()
 
 
-def _measure(task: Task, voice: Voice, stopwatch: Stopwatch, collective: Collective, right: bool) -> None:
-    """Time one shape in every view asked for that exists, and send a cell for each."""
-    shape = collective.shape
-    views = [view for view in VIEWS if view in task.work["views"] and possible(task.backend, view, shape)]
-    plans = [plan_for(shape, view, task.work) for view in views]
-    warm_up(collective, max((plan.warmup for plan in plans), default=0))
-    for view, plan in zip(views, plans, strict=True):
-        samples, exact = stopwatch.measure(collective, view, plan)
-        cell = {"view": view, "op": shape.op, "size": shape.size, "dtype": shape.dtype}
-        voice.say("cell", **cell, samples=samples, correct=right and exact)
+def _current_stream() -> int:
+    import torch
+
+    return int(torch.cuda.current_stream().cuda_stream)

@@ -31,9 +31,11 @@ class RankEnd:
 
 @dataclass
 class Outcome:
-    """Everything one launch sent back. `cells` are the raw cell events; `ends` is keyed by rank."""
+    """Everything one launch sent back. `cells`, `skews`, `soaks` are raw events; `ends` is keyed by rank."""
 
     cells: list[dict[str, Any]] = field(default_factory=list)
+    skews: list[dict[str, Any]] = field(default_factory=list)
+    soaks: list[dict[str, Any]] = field(default_factory=list)
     ends: dict[int, RankEnd] = field(default_factory=dict)
     phases: dict[int, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
@@ -165,6 +167,10 @@ class Agents:
             outcome.phases[int(message["rank"])] = str(message["phase"])
         elif event == "cell":
             outcome.cells.append(message)
+        elif event == "skew":
+            outcome.skews.append(message)
+        elif event == "soak":
+            outcome.soaks.append(message)
         elif event == "rank_done":
             outcome.ends[int(message["rank"])] = _rank_end(message)
         elif event == "launch_done":

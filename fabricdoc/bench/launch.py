@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
 from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
-from fabricdoc.bench.samples import cells_of
+from fabricdoc.bench.samples import cells_of, wrong_of
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.run import Candidate, Launch, Plan, Proof
 from fabricdoc.nccl import merge_proofs, path_problem, read_proof
@@ -64,15 +65,15 @@ def describe(
     plan: Plan, candidate: Candidate, place: Place, outcome: Outcome, started: str, seconds: float, order: LaunchOrder
 ) -> Launch:
     """The record of one launch. A forced IB that ran over sockets is `failed`, whatever its speed."""
-    cells = cells_of(outcome.cells, len(plan.ranks))
+    cells = cells_of(outcome.cells, len(plan.ranks), outcome.skews)
     proof = proof_of(plan, outcome)
     status, rank, end = first_trouble(outcome)
     reason = end.reason
     wanted = next(iter(order.environment.values()), {}).get("NCCL_NET")
     if status == "ok" and proof is not None and (problem := path_problem(proof, wanted)):
         status, reason = "failed", problem
-    if status == "ok" and not all(cell.correct for cell in cells):
-        status, reason = "incorrect", _wrong(cells)
+    if status == "ok" and (wrong := wrong_of([*outcome.cells, *soaked(outcome)])):
+        status, reason = "incorrect", f"results were not bit-exact: {wrong}"
     return Launch.model_validate(
         {
             "number": place.number,
@@ -94,9 +95,9 @@ def describe(
     )
 
 
-def _wrong(cells: tuple[object, ...]) -> str:
-    wrong = [f"{c.op} {c.size} B ({c.view})" for c in cells if not c.correct]  # type: ignore[attr-defined]
-    return f"results were not bit-exact: {', '.join(wrong[:3])}"
+def soaked(outcome: Outcome) -> list[dict[str, Any]]:
+    """The soak of each shape on each rank as a cell event without samples."""
+    return [{**soak, "view": "soak", "correct": soak.get("wrong") == 0} for soak in outcome.soaks]
 
 
 def first_trouble(outcome: Outcome) -> tuple[str, int | None, RankEnd]:

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.lab
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 60.0
 SIZES = (8, 4096, 20480, 1 << 20)
+OPS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv")
 NONCE = "c0ffee"
 
 DRIVER = """
@@ -51,7 +52,7 @@ class Spoiled(collectives.Collective):
         place["calls"] += 1
         spoil = os.environ.get("SPOIL", "") if place["rank"] == 1 else ""
         if spoil == "data" or (spoil == "late data" and self.since > 3):
-            self._buffer[-1:].mul_(1.5)
+            self._received[(self._made - 1) % len(self._slots), -1:].mul_(1.5)
         if place["calls"] == 30:
             if spoil in ("SIGKILL", "SIGSTOP"):
                 os.kill(os.getpid(), getattr(signal, spoil))
@@ -103,7 +104,16 @@ class Pair:
             node.send({"do": "hello"})
         self.until(lambda: all(node.heard for node in self.nodes))
 
-    def launch(self, work: dict[str, Any], *, each: int = 1, deadline_s: float = 40, port: int = 0, **env: str) -> None:
+    def launch(
+        self,
+        work: dict[str, Any],
+        *,
+        each: int = 1,
+        deadline_s: float = 40,
+        port: int = 0,
+        stored: bool = True,
+        **env: str,
+    ) -> None:
         """Start `each` ranks on both nodes; node 0 has rank 0."""
         self.number += 1
         for index, node in enumerate(self.nodes):
@@ -112,6 +122,8 @@ class Pair:
             order = {"do": "launch", "number": self.number, "backend": "gloo", "world": 2 * each, "ranks": places}
             environment = {"GLOO_SOCKET_IFNAME": "lo", **env}
             node.send({**order, "env": environment, "unset": [], "deadline_s": deadline_s, "work": work})
+        if not stored:
+            return
         self.until(lambda: bool(self.events("store")))
         (store,) = self.events("store")
         for node in self.nodes:
@@ -134,7 +146,7 @@ class Pair:
         return {event["rank"]: event for event in self.events("rank_done")}
 
     def in_phase(self, phase: str, ranks: int = 2) -> None:
-        self.until(lambda: sum(event["phase"] == phase for event in self.events("phase")) == ranks)
+        self.until(lambda: len({e["rank"] for e in self.events("phase") if e["phase"] == phase}) == ranks)
 
     def end(self) -> None:
         for node in self.nodes:
@@ -226,16 +238,36 @@ def test_cells_of_every_shape_and_possible_view(pair: Pair) -> None:
     assert all(cell["correct"] is True and cell["dtype"] == "bfloat16" for cell in cells)
     assert all(len(cell["samples"]) == (12 if cell["view"] == "eager" else 3) for cell in cells)
     assert all(0 < sample < 30e6 for cell in cells for sample in cell["samples"])
-    assert [event["phase"] for event in pair.nodes[1].heard if event["event"] == "phase"] == [
-        "init",
-        "connect",
-        "check",
-        "measure",
-        "done",
-    ]
-    assert ends[0]["timings_s"].keys() == {"fork", "init", "connect", "check", "measure", "done"}
+    phases = [event["phase"] for event in pair.nodes[1].heard if event["event"] == "phase"]
+    assert list(dict.fromkeys(phases)) == ["rendezvous", "init", "connect", "check", "measure", "done"]
+    assert ends[0]["timings_s"].keys() == {"fork", "rendezvous", "init", "connect", "check", "measure", "done"}
     overhead_s = sum(spent for phase, spent in ends[0]["timings_s"].items() if phase != "measure")
     assert overhead_s < 3, "a warm launch is little more than its measuring"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int32"])
+@pytest.mark.parametrize("each", [1, 2])
+def test_every_op_and_form_that_gloo_has_is_bit_exact_in_every_dtype(pair: Pair, dtype: str, each: int) -> None:
+    """In real gloo, two and four ranks; odd sizes do not divide."""
+    forms = [(op, True) for op in OPS[:4]] + [(op, False) for op in OPS if op not in ("all_reduce", "broadcast")]
+    shapes = [
+        {"op": op, "size": size, "dtype": dtype, "in_place": in_place} for op, in_place in forms for size in (2, 20490)
+    ]
+    pair.launch({**work_of(), "shapes": shapes}, each=each)
+    ends = pair.finish()
+    assert {end["status"] for end in ends.values()} == {"ok"}, ends
+    cells = pair.events("cell")
+    assert len(cells) == 2 * each * len(shapes)
+    assert {(cell["op"], cell["in_place"]) for cell in cells} == set(forms)
+    assert all(cell["correct"] is True and cell["wrong"] == 0 and cell["dtype"] == dtype for cell in cells)
+
+
+@pytest.mark.parametrize("op", ["all_reduce", "broadcast"])
+def test_a_form_gloo_has_not_is_refused_in_words(pair: Pair, op: str) -> None:
+    pair.launch({**work_of(), "shapes": [{"op": op, "size": 8, "dtype": "int32", "in_place": False}]}, stored=False)
+    ends = pair.finish()
+    assert {(end["status"], end["phase"]) for end in ends.values()} == {("failed", "fork")}
+    assert all(f"torch.distributed has {op} in place only, and gloo no" in end["reason"] for end in ends.values())
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
@@ -270,6 +302,48 @@ def test_one_wrong_element_on_one_rank_is_told(pair: Pair, spoil: str, op: str, 
     assert {end["status"] for end in pair.finish().values()} == {"ok"}
     cells = [cell for cell in pair.events("cell") if cell["rank"] == 1]
     assert [cell["correct"] for cell in cells] == [right] * 2
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_a_bit_flipped_on_one_rank_in_the_middle_of_a_series_is_told(pair: Pair, op: str) -> None:
+    """By that rank alone; a sum in place carries it to its peer."""
+    plant = {"flip": {"rank": 1, "call": 7}, "size": 20480}
+    shapes = [{"op": op, "size": size, "dtype": "bfloat16"} for size in (8, 20480)]
+    pair.launch({**work_of(), "shapes": shapes, "plant": plant})
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
+    wrong = {(cell["rank"], cell["size"]) for cell in pair.events("cell") if not cell["correct"]}
+    assert wrong == {(1, 20480)} | ({(0, 20480)} if op == "all_reduce" else set())
+
+
+def test_a_spin_planted_on_one_rank_makes_every_call_of_both_longer(pair: Pair) -> None:
+    work = work_of(8, ops=("all_reduce",), views=["eager"], plant={"spin_us": 30_000, "rank": 1})
+    pair.launch(work)
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
+    for cell in pair.events("cell"):
+        assert sorted(cell["samples"])[len(cell["samples"]) // 2] > 25_000, cell
+
+
+def test_gates_and_products_lie_between_the_calls(pair: Pair) -> None:
+    pair.launch(work_of(4096, views=["eager"], skew=True, gemm={"m": 4, "n": 32, "k": 16}))
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
+    skews = pair.events("skew")
+    assert {(skew["rank"], skew["op"]) for skew in skews} == {(r, op) for r in (0, 1) for op in OPS[:2]}
+    assert all(len(skew["waits"]) == len(skew["gated"]) == 12 for skew in skews)
+    assert all(cell["correct"] for cell in pair.events("cell"))
+
+
+def test_a_soak_lasts_as_long_as_asked_and_compares_all_of_it(pair: Pair) -> None:
+    pair.launch(work_of(8, 4096, views=["eager"], soak_s=1.2))
+    ends = pair.finish()
+    assert {end["status"] for end in ends.values()} == {"ok"}, ends
+    assert 1.0 < ends[0]["timings_s"]["soak"] < 10
+    soaks = pair.events("soak")
+    assert len(soaks) == 2 * 4
+    assert all(soak["wrong"] == 0 and soak["calls"] >= 24 for soak in soaks)
+    pair.launch(work_of(8, views=["eager"], soak_s=0.2, plant={"flip": {"rank": 0, "call": 2}, "view": "soak"}))
+    pair.finish()
+    assert all(cell["correct"] for cell in pair.events("cell"))
+    assert any(soak["wrong"] for soak in pair.events("soak"))
 
 
 def test_a_rank_that_is_killed(pair: Pair) -> None:
@@ -327,13 +401,16 @@ def test_an_interface_that_is_not_there_fails_with_the_reason(pair: Pair) -> Non
     ends = pair.finish()
     assert ends[0]["status"] in ("failed", "timeout")
     assert any("nosuch0" in end["reason"] for end in ends.values())
-    assert {end["phase"] for end in ends.values()} == {"init"}
+    assert {end["phase"] for end in ends.values()} <= {"init", "rendezvous"}
 
 
 def test_a_store_that_does_not_answer_is_waited_for_until_the_deadline(pair: Pair) -> None:
     pair.launch(work_of(8), deadline_s=2, port=1)
     ends = pair.finish()
-    assert {(end["status"], end["phase"]) for end in ends.values()} == {("timeout", "init")}
+    assert [(end["status"], end["phase"]) for _, end in sorted(ends.items())] == [
+        ("timeout", "init"),
+        ("timeout", "rendezvous"),
+    ]
     assert ", in join_store (rendezvous.py:" in ends[1]["reason"]
 
 

@@ -74,7 +74,17 @@ def test_a_cell_that_only_one_rank_sent_is_no_cell() -> None:
 def test_one_wrong_rank_makes_the_launch_incorrect_and_names_the_cell() -> None:
     launch = described(Outcome(cells=[cell(0), cell(1, correct=False)], ends=ends()))
     assert launch.status == "incorrect"
-    assert "all_reduce 8 B (eager)" in launch.reason
+    assert launch.reason == "results were not bit-exact: all_reduce 8 B bfloat16 (eager) on rank 1"
+
+
+def test_a_soak_that_was_wrong_makes_the_launch_incorrect_whatever_its_cells_say() -> None:
+    soak = {"op": "all_gather", "size": 64, "dtype": "int32", "in_place": False, "calls": 500, "rank": 0}
+    cells = [cell(0), cell(1)]
+    outcome = Outcome(cells=cells, ends=ends(), soaks=[{**soak, "wrong": 0}, {**soak, "rank": 1, "wrong": 7}])
+    launch = described(outcome)
+    assert launch.status == "incorrect"
+    assert launch.reason.endswith("all_gather 64 B int32 out of place (soak) on rank 1 (7 elements)")
+    assert described(Outcome(cells=cells, ends=ends(), soaks=[{**soak, "wrong": 0}])).status == "ok"
 
 
 def test_the_rank_that_died_is_named_not_the_one_stopped_for_it() -> None:

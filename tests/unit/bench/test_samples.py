@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.bench.samples import cells_of, samples_of
+from fabricdoc.bench.samples import cells_of, samples_of, wrong_of
 from fabricdoc.store import SampleKey
 
 pytestmark = pytest.mark.unit
@@ -40,3 +40,56 @@ def test_correct_must_be_said_by_every_rank_and_be_true_itself() -> None:
 def test_views_are_never_mixed() -> None:
     events = [event(rank, [1.0], view=view) for rank in (0, 1) for view in ("eager", "graph")]
     assert sorted(cell.view for cell in cells_of(events, world=2)) == ["eager", "graph"]
+
+
+def test_forms_are_never_mixed_and_have_names_of_their_own_in_the_store() -> None:
+    events = [event(rank, [1.0], op="all_gather", in_place=form) for rank in (0, 1) for form in (True, False)]
+    assert sorted(cell.in_place for cell in cells_of(events, world=2)) == [False, True]
+    assert {key.op for key in samples_of(events)} == {"all_gather", "all_gather out of place"}
+    assert len(samples_of(events)) == 4
+
+
+def skew(rank: int, waits: list[float], gated: list[float]) -> dict[str, Any]:
+    return {key: value for key, value in event(rank, []).items() if key != "samples"} | {"waits": waits, "gated": gated}
+
+
+def test_skew_is_how_much_longer_the_first_rank_waited_than_the_last() -> None:
+    events = [event(0, [100.0] * 3), event(1, [100.0] * 3)]
+    gates = [skew(0, [30.0, 0.0, 5.0], [104.0] * 3), skew(1, [0.0, 50.0, 4.0], [95.0] * 3)]
+    (cell,) = cells_of(events, 2, gates)
+    assert cell.skew_us == 30.0
+
+
+@pytest.mark.parametrize(("gated", "told"), [(111.0, False), (109.0, True), (91.0, True), (89.0, False)])
+def test_gates_that_change_what_is_measured_tell_nothing(gated: float, told: bool) -> None:
+    events = [event(rank, [100.0] * 3) for rank in (0, 1)]
+    (cell,) = cells_of(events, 2, [skew(rank, [9.0 * rank] * 3, [gated] * 3) for rank in (0, 1)])
+    assert cell.skew_us == (9.0 if told else None)
+
+
+def test_skew_needs_the_gates_of_every_rank() -> None:
+    events = [event(rank, [100.0]) for rank in (0, 1)]
+    (cell,) = cells_of(events, 2, [skew(0, [1.0], [100.0])])
+    assert cell.skew_us is None
+    (cell,) = cells_of(events, 2)
+    assert cell.skew_us is None
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event(0, [1.0]), event(1, [1.0])], ""),
+        ([event(0, [1.0]), event(1, [1.0], correct=False, wrong=1)], "all_reduce 8 B bfloat16 (eager) on rank 1"),
+        (
+            [event(0, [1.0], correct=False, wrong=12), event(1, [1.0], correct=False)],
+            "all_reduce 8 B bfloat16 (eager) on rank 0 (12 elements), rank 1",
+        ),
+        (
+            [event(0, [1.0], correct=False, size=size, in_place=False) for size in range(1, 6)],
+            "all_reduce 1 B bfloat16 out of place (eager) on rank 0, all_reduce 2 B bfloat16 out of place (eager) on "
+            "rank 0, all_reduce 3 B bfloat16 out of place (eager) on rank 0 and 2 more",
+        ),
+    ],
+)
+def test_what_was_wrong_is_said_with_op_size_view_and_rank(events: list[dict[str, Any]], said: str) -> None:
+    assert wrong_of(events) == said

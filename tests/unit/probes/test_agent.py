@@ -32,14 +32,14 @@ def say(fd, event, **fields):
 
 def play(task, orders, events):
     part = task.work["part"]
-    say(events, "phase", phase="init", at_s=0.01)
+    say(events, "phase", phase="init", what="", at_s=0.01)
     if part == "store":
         say(events, "store", port=40000 + task.rank)
         order = json.loads(os.read(orders, 4096))
         say(events, "cell", view="eager", op="all_reduce", size=order["port"], dtype=order["address"],
-            samples=[float(task.world), float(task.local_rank)], correct=True)
+            samples=[float(task.world), float(task.local_rank)], correct=True, in_place=True, wrong=0)
         print("log of rank", task.rank, os.environ["NCCL_ALGO"], os.environ.get("GONE"))
-    say(events, "phase", phase="measure", at_s=0.02)
+    say(events, "phase", phase="measure", what="", at_s=0.02)
     if part == "exit":
         return 9
     if part == "garbage" and task.rank == 0:

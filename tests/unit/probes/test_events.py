@@ -15,19 +15,33 @@ pytestmark = pytest.mark.unit
 
 WORDS = st.text('aZ_-0 \n"\u00e9\u2028', max_size=9)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
+SHAPE = {"op": WORDS, "size": st.integers(0, 1 << 40), "dtype": WORDS, "in_place": st.booleans()}
 EVENTS = st.one_of(
     st.fixed_dictionaries({"event": st.just("store"), "port": st.integers(0, 65535)}),
-    st.fixed_dictionaries({"event": st.just("phase"), "phase": st.sampled_from(PHASES), "at_s": NUMBERS}),
+    st.fixed_dictionaries(
+        {"event": st.just("phase"), "phase": st.sampled_from(PHASES), "what": WORDS, "at_s": NUMBERS}
+    ),
     st.fixed_dictionaries(
         {
             "event": st.just("cell"),
             "view": WORDS,
-            "op": WORDS,
-            "size": st.integers(0, 1 << 40),
-            "dtype": WORDS,
+            **SHAPE,
             "samples": st.lists(NUMBERS, max_size=5),
             "correct": st.booleans(),
+            "wrong": st.integers(0, 1 << 40),
         }
+    ),
+    st.fixed_dictionaries(
+        {
+            "event": st.just("skew"),
+            "view": WORDS,
+            **SHAPE,
+            "waits": st.lists(NUMBERS, max_size=5),
+            "gated": st.lists(NUMBERS, max_size=5),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"event": st.just("soak"), **SHAPE, "calls": st.integers(0, 1 << 40), "wrong": st.integers(0, 1 << 40)}
     ),
     st.fixed_dictionaries(
         {
@@ -78,7 +92,9 @@ def test_a_field_of_the_wrong_kind_is_refused_or_equal(event: dict[str, Any], da
         (b'{"event": "phase", "phase": "lunch", "at_s": 1}', "phase of phase is 'lunch'"),
         (b'{"event": "store", "port": "22"}', "port of store is '22'"),
         (b'{"event": "store", "port": true}', "port of store"),
-        (b'{"event": "phase", "phase": "init", "at_s": Infinity}', "at_s of phase"),
+        (b'{"event": "phase", "phase": "init", "what": "", "at_s": Infinity}', "at_s of phase"),
+        (b'{"event": "phase", "phase": "init", "what": "%s", "at_s": 1}' % (b"x" * 101), "what of phase"),
+        (b'{"event": "phase", "phase": "init", "at_s": 1}', "what of phase is 'None'"),
         (b"[" * 100_000, "no JSON"),
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.probes.collectives import Shape
-from fabricdoc.probes.plans import REPETITIONS, THROUGHPUT_FROM, VIEWS, Plan, plan_for, possible
+from fabricdoc.probes.plans import REPETITIONS, THROUGHPUT_FROM, VIEWS, Plan, plan_for, plans_for, possible
+from fabricdoc.probes.shapes import Shape
 
 pytestmark = pytest.mark.unit
 
@@ -61,3 +61,17 @@ def test_a_proof_makes_one_call(view: str) -> None:
 )
 def test_which_views_exist(backend: str, view: str, size: int, exists: bool) -> None:
     assert possible(backend, view, shape(size)) is exists
+
+
+@pytest.mark.parametrize(
+    ("backend", "views", "size", "planned"),
+    [
+        ("nccl", ["throughput", "eager", "graph"], THROUGHPUT_FROM, ["graph", "eager", "throughput"]),
+        ("gloo", ["throughput", "eager", "graph"], 8, ["eager"]),
+        ("gloo", ["graph"], 8, []),
+    ],
+)
+def test_plans_come_in_one_order_for_views_that_exist(
+    backend: str, views: list[str], size: int, planned: list[str]
+) -> None:
+    assert list(plans_for(backend, shape(size), {"views": views})) == planned

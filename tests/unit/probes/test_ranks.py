@@ -66,21 +66,21 @@ def ended(rank: RankProcess) -> tuple[str, str, list[dict[str, Any]]]:
 
 
 def hang(orders_fd: int, events_fd: int) -> int:
-    say(events_fd, "phase", phase="measure", at_s=0.1)
+    say(events_fd, "phase", phase="measure", what="", at_s=0.1)
     time.sleep(600)
     return 0
 
 
 def test_a_rank_that_says_ok_is_ok(start: Start) -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
-        say(events_fd, "phase", phase="done", at_s=0.5)
+        say(events_fd, "phase", phase="done", what="", at_s=0.5)
         say(events_fd, "end", status="ok", reason="", timings_s={"init": 0.25})
         return 0
 
     rank = start(entry)
     status, reason, heard = ended(rank)
     assert (status, reason, rank.phase) == ("ok", "", "done")
-    assert heard == [{"event": "phase", "phase": "done", "at_s": 0.5, "rank": 1}]
+    assert heard == [{"event": "phase", "phase": "done", "what": "", "at_s": 0.5, "rank": 1}]
     report = rank.report()
     assert report["timings_s"]["init"] == 0.25
     assert set(report["timings_s"]) == {"fork", "init"}
@@ -226,7 +226,7 @@ def test_the_stack_is_the_working_threads(start: Start) -> None:
 
 def test_a_stuck_rank_that_ends_while_asked_for_its_stack_still_has_one(start: Start) -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
-        say(events_fd, "phase", phase="measure", at_s=0.1)
+        say(events_fd, "phase", phase="measure", what="", at_s=0.1)
         os.read(orders_fd, 10)
         return 1
 
@@ -312,7 +312,7 @@ def test_a_rank_that_ends_at_its_deadline_by_itself_says_so(start: Start) -> Non
 
     def entry(orders_fd: int, events_fd: int) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-        os.write(events_fd, b'{"event":"phase","phase":"measure","at_s":0.1}\n')
+        os.write(events_fd, b'{"event":"phase","phase":"measure","what":"","at_s":0.1}\n')
         os.read(orders_fd, 1)
         return 0
 

@@ -72,6 +72,23 @@ def test_others_do_not_wait_for_each_other_to_leave(store: Any) -> None:
     Steps(store, 0, 3).farewell()
 
 
+@pytest.mark.parametrize("world", [1, 2, 4])
+def test_what_rank_zero_decides_is_everybodys(store: Any, world: int) -> None:
+    def work(steps: Steps, rank: int) -> list[int]:
+        return [steps.agree(10 * rank + number) for number in (7, 0, 3)]
+
+    assert ranks(store, world, work) == [[7, 0, 3]] * world
+
+
+def test_rank_zeros_bytes_are_everybodys_zeros_and_all(store: Any) -> None:
+    data = bytes(range(128))
+
+    def work(steps: Steps, rank: int) -> bytes:
+        return steps.share("nccl-id", data if rank == 0 else b"")
+
+    assert ranks(store, 3, work) == [data] * 3
+
+
 def test_a_missing_rank_is_an_error_at_the_deadline(store: Any) -> None:
     store.set_timeout(timedelta(milliseconds=50))
     with pytest.raises(dist.DistStoreError):
