@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
     from fabricdoc.nccl.reader import Event, LogReader, read_events
+    from fabricdoc.nccl.releases import ReleaseFinder, Span
     from fabricdoc.nccl.remarks import hca_remarks, interface_remarks, reading
     from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
     from fabricdoc.nccl.selectors import MOST_ENTRIES, Selection, expand, parse_selector
+    from fabricdoc.nccl.sources import LogFile
+    from fabricdoc.nccl.speakers import Speaker, speaker
+    from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
+    from fabricdoc.nccl.typed import typed
     from fabricdoc.nccl.variables import Variable, catalogue, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
@@ -33,8 +38,13 @@ HOMES = {
     "proof": ("read_proof",),
     "reader": ("Event", "LogReader", "read_events"),
     "remarks": ("hca_remarks", "interface_remarks", "reading"),
+    "releases": ("ReleaseFinder", "Span"),
     "safety": ("RING_TREE", "reject_unsafe"),
     "selectors": ("MOST_ENTRIES", "Selection", "expand", "parse_selector"),
+    "sources": ("LogFile",),
+    "speakers": ("Speaker", "speaker"),
+    "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
+    "typed": ("typed",),
     "variables": ("Variable", "catalogue", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
 }
@@ -46,12 +56,20 @@ __all__ = [
     "RING_TREE",
     "Event",
     "Interfaces",
+    "LogFile",
     "LogReader",
+    "Moment",
+    "ReleaseFinder",
     "Selection",
+    "Span",
+    "Speaker",
+    "Timeline",
+    "Timelines",
     "Variable",
     "catalogue",
     "choose_gid",
     "expand",
+    "first_errors",
     "fused",
     "gid_choices",
     "gloo_variables",
@@ -68,12 +86,15 @@ __all__ = [
     "path_problem",
     "read_events",
     "read_proof",
+    "read_timelines",
     "reading",
     "reject_unsafe",
     "running",
     "satisfies",
     "server_variables",
+    "speaker",
     "take_interfaces",
+    "typed",
 ]
 
 

@@ -1,54 +1,87 @@
 """The table of NCCL log lines (presets/nccl/events.csv) and the cheap way to find a line's event.
 
-A row is: event, scope, needles, regex, versions, meaning. `needles` are plain substrings joined by "|": the
-regex is tried only when one of them is in the text, so a line that is none of the table costs microseconds.
-The first row that matches wins. Scope says what a regex is tried on: the message behind the level word, the
-whole line, any line (also one without NCCL's prefix), or nothing by itself (part). The rows come from NCCL's
-public source, 2.18 to 2.30.7, and the strings of 2.31 and 2.32. This module reads no log: `reader` does.
+A row is: event, scope, first, needles, regex, versions, use, meaning. `first` are the message's first words the row is
+for, joined by "|" ("NCCL_" stands for every variable's name, "#" for a number, "*" for any): they pick a few rows.
+`needles` are plain substrings joined by "|" (any) and "&" (all; one ending in "$" must end the message): the regex is
+tried only behind them, so that a line costs one regex at most. The first row that matches wins. `scope` says what a
+regex is tried on: the message behind the level word, the whole line, any line (also one without NCCL's prefix), or
+nothing by itself (part). `use`: "event"; "cause" and "follower" for what went wrong first and what comes of it;
+"harmless" for lines that people worry about in vain; "quiet" rows are understood and counted, and give no event.
+
+The rows come from NCCL's public source, 2.4 to 2.30.7, and the strings of 2.31 and 2.32. This module reads no log:
+`reader` does.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fabricdoc.files import own_folder
 
 Scope = Literal["message", "line", "any", "prefix", "part"]
 SCOPES: tuple[Scope, ...] = ("message", "line", "any", "prefix", "part")
-REMEMBERED_MESSAGES = 512
+Use = Literal["event", "cause", "follower", "harmless", "quiet"]
+USES: tuple[Use, ...] = ("event", "cause", "follower", "harmless", "quiet")
+ANY = "*"
+VARIABLE = "NCCL_"
+NUMBER = "#"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the table, compiled. `versions` and `meaning` are for people and for later checks."""
+    """One row of the table, compiled. `needles` holds alternatives, each a set that must all be there."""
 
     event: str
     scope: Scope
-    needles: tuple[str, ...]
+    first: tuple[str, ...]
+    needles: tuple[tuple[str, ...], ...]
     regex: re.Pattern[str]
     versions: str
     meaning: str
+    use: Use = "event"
 
 
-@dataclass(frozen=True, slots=True)
 class Found:
-    """What a text turned out to be: the event's name and the regex's named groups that took part."""
+    """What a text turned out to be: the event's name and the regex's named groups that took part, made when asked.
 
-    event: str
-    groups: Mapping[str, str]
+    `silent`: a reader has more to do than to hand it on (a quiet row is only counted).
+    """
+
+    __slots__ = ("_groups", "_match", "event", "silent")
+
+    def __init__(self, event: str, match: re.Match[str] | None = None, silent: bool = False) -> None:
+        self.event = event
+        self.silent = silent
+        self._match = match
+        self._groups: Mapping[str, str] | None = None
+
+    @property
+    def groups(self) -> Mapping[str, str]:
+        """The named groups that took part, as text; the mapping can't be changed."""
+        if self._groups is None:
+            named = self._match.groupdict() if self._match else {}
+            self._groups = MappingProxyType({name: value for name, value in named.items() if value is not None})
+        return self._groups
 
 
 def _rule(row: Mapping[str, str]) -> Rule:
     scope = next(scope for scope in SCOPES if scope == row["scope"])
-    needles = tuple(needle for needle in row["needles"].split("|") if needle)
-    regex = re.compile(row["regex"], re.ASCII)
-    return Rule(row["event"], scope, needles, regex, row["versions"], row["meaning"])
+    return Rule(
+        event=row["event"],
+        scope=scope,
+        first=tuple(word for word in row["first"].split("|") if word),
+        needles=tuple(tuple(each.split("&")) for each in row["needles"].split("|") if each),
+        regex=re.compile(row["regex"], re.ASCII),
+        versions=row["versions"],
+        meaning=row["meaning"],
+        use=next(use for use in USES if use == row["use"]),
+    )
 
 
 @cache
@@ -58,26 +91,56 @@ def load_rules() -> tuple[Rule, ...]:
     return tuple(_rule(row) for row in csv.DictReader(text.splitlines()))
 
 
-def _found(rule: Rule, match: re.Match[str]) -> Found:
-    groups = {name: value for name, value in match.groupdict().items() if value is not None}
-    return Found(rule.event, MappingProxyType(groups))
+def kind_of(word: str) -> str:
+    """What a first word stands for when no row names it."""
+    if word.startswith(VARIABLE):
+        return VARIABLE
+    return NUMBER if word.isdecimal() else ""
 
 
-def finder(rules: Iterable[Rule]) -> Callable[[str], Found | None]:
-    """A function from text to the first rule that matches it, or None.
+class _Try(NamedTuple):
+    """One alternative of a row's needles: `needle` and all of `others` in the text, and `end` at its end."""
 
-    It remembers its last answers: at TUNING a log repeats one message once per call, thousands of times.
-    """
-    tries = tuple((needle, rule) for rule in rules for needle in rule.needles)
+    needle: str
+    others: tuple[str, ...]
+    end: str
+    rule: Rule
 
-    @lru_cache(maxsize=REMEMBERED_MESSAGES)
-    def find(text: str) -> Found | None:
-        for needle, rule in tries:
-            if needle in text and (match := rule.regex.search(text)):
-                return _found(rule, match)
+
+def _tries(rule: Rule) -> Iterator[_Try]:
+    for needles in rule.needles:
+        plain = tuple(needle for needle in needles if not needle.endswith("$"))
+        end = next((needle[:-1] for needle in needles if needle.endswith("$")), "")
+        yield _Try(plain[0] if plain else end, plain[1:], end, rule)
+
+
+class Finder:
+    """From text to the first rule that matches it. `tried` counts regexes, for the test that one a line is enough."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.tried = 0
+        self._any: list[_Try] = []
+        self._first: dict[str, list[_Try]] = {}
+        for rule in rules:
+            for word in rule.first or (ANY,):
+                (self._any if word == ANY else self._first.setdefault(word, [])).extend(_tries(rule))
+
+    def __call__(self, text: str) -> Found | None:
+        """The event of `text`, or None: by its first word, else by the rows that take any."""
+        word = text[:64].lstrip(" ").partition(" ")[0]
+        tries = self._first.get(word) or self._first.get(kind_of(word))
+        return (tries and self._try(tries, text)) or self._try(self._any, text)
+
+    def _try(self, tries: list[_Try], text: str) -> Found | None:
+        for needle, others, end, rule in tries:
+            if needle not in text or (others and not all(other in text for other in others)):
+                continue
+            if end and not text.endswith(end):
+                continue
+            self.tried += 1
+            if match := rule.regex.search(text):
+                return Found(rule.event, match, rule.use == "quiet")
         return None
-
-    return find
 
 
 class EventTable:
@@ -88,15 +151,15 @@ class EventTable:
         for rule in rules:
             by_scope[rule.scope].append(rule)
         self.rules = {rule.event: rule for scope in SCOPES for rule in by_scope[scope]}
-        self.find_message = finder([*by_scope["message"], *by_scope["any"]])
-        self.find_line = finder(by_scope["line"])
-        self.find_bare = finder(by_scope["any"])
-        self.find_prefix = finder(by_scope["prefix"])
+        self.find_message = Finder([*by_scope["message"], *by_scope["any"]])
+        self.find_line = Finder(by_scope["line"])
+        self.find_bare = Finder(by_scope["any"])
+        self.find_prefix = Finder(by_scope["prefix"])
 
     def parts(self, event: str, text: str) -> tuple[Mapping[str, str], ...]:
         """Every occurrence of a "part" event in a group of another event (ib.dev in ib.using's `devs`)."""
         matches = self.rules[event].regex.finditer(text)
-        return tuple(_found(self.rules[event], match).groups for match in matches)
+        return tuple(Found(event, match).groups for match in matches)
 
 
 @cache
