@@ -6,7 +6,6 @@ Public: the plan (`make_plan`, shapes, `base_candidate`, `rail_candidates`, `loa
 
 from fabricdoc.bench.agents import Agents
 from fabricdoc.bench.base import bare_default, base_candidate, rail_candidates
-from fabricdoc.bench.budget import check_budget
 from fabricdoc.bench.candidates import load_candidates, sets_of
 from fabricdoc.bench.current import (
     CurrentSource,
@@ -18,10 +17,11 @@ from fabricdoc.bench.current import (
     remarks,
 )
 from fabricdoc.bench.engines import Engine, engine_named
+from fabricdoc.bench.fitting import check_budget
 from fabricdoc.bench.gpudirect import gpu_direct_of
 from fabricdoc.bench.ground import Ground, offered
 from fabricdoc.bench.memory import memory_limits
-from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes
+from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes, placed
 from fabricdoc.bench.run import Bench, run_bench
 from fabricdoc.bench.settings_text import settings_of
 from fabricdoc.bench.single_rail import best_first, lacking
@@ -53,6 +53,7 @@ __all__ = [
     "offered",
     "paired_interval",
     "parse_current",
+    "placed",
     "rail_candidates",
     "read_file",
     "refused",

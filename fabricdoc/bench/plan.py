@@ -12,6 +12,7 @@ from fabricdoc.model.run import Backend, Candidate, Dtype, Estimate, NotOffered,
 
 KIB, MIB = 1024, 1024 * 1024
 GRID = (8, KIB, 4 * KIB, 8 * KIB, 16 * KIB, 20 * KIB, 32 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB)
+NEVER_IN_PLACE = ("all_to_all", "send_recv")
 DECIDING_BLOCKS = 6  # a verdict of better or worse needs as many, and a winner as many fresh ones (design rule 4)
 CALLS = {  # a gloo call takes about ten times as long as one of NCCL, and its launches are for trying things
     "gloo": {"graph": 50, "eager": 60, "throughput": 10},
@@ -42,8 +43,13 @@ def grid_shapes(
 ) -> tuple[Shape, ...]:
     """The standard grid, or the user's sizes in bytes, for each op, outside any profile."""
     ordered = sorted(set(sizes))
-    ops = tuple(dict.fromkeys(ops))
-    return tuple(Shape(op=op, size=size, dtype=dtype, in_place=in_place) for op in ops for size in ordered)
+    shapes = (Shape(op=op, size=size, dtype=dtype) for op in dict.fromkeys(ops) for size in ordered)
+    return tuple(placed(shape, in_place=in_place) for shape in shapes)
+
+
+def placed(shape: Shape, *, in_place: bool) -> Shape:
+    """The shape in place, or with two buffers; some ops have only that form (as in nccl-tests)."""
+    return shape.model_copy(update={"in_place": in_place and shape.op not in NEVER_IN_PLACE})
 
 
 def merge_shapes(profile: Sequence[Shape], grid: Sequence[Shape]) -> tuple[Shape, ...]:
@@ -146,7 +152,7 @@ def make_plan(
 def work_of(plan: Plan, *, proof: bool) -> dict[str, object]:
     """The WORK of a launch message, as the agent understands it."""
     return {
-        "shapes": [{"op": s.op, "size": s.size, "dtype": s.dtype, "in_place": s.in_place} for s in plan.shapes],
+        "shapes": [_asked(shape) for shape in plan.shapes],
         "views": list(plan.views) if not proof else ["eager"],
         "calls": CALLS[plan.backend],
         "replays": REPLAYS,
@@ -155,6 +161,12 @@ def work_of(plan: Plan, *, proof: bool) -> dict[str, object]:
         "throughput_from": THROUGHPUT_FROM,
         "proof": proof,
     }
+
+
+def _asked(shape: Shape) -> dict[str, object]:
+    """A shape as the node understands it; in place goes without saying."""
+    place = {} if shape.in_place else {"in_place": False}
+    return {"op": shape.op, "size": shape.size, "dtype": shape.dtype, **place}
 
 
 def environment_of(plan: Plan, candidate: Candidate, node: str) -> dict[str, str]:

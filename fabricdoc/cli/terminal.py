@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fabricdoc.report import Screen
 
-_screens: dict[bool, Screen] = {}
-"""The screens of the command that runs now, by `as_json`: an error must know whether the answer was given already."""
+_screens: dict[tuple[bool, bool], Screen] = {}
+"""The screens of the command that runs now, by form: an error must know whether the answer was given already."""
 
 
 def begin() -> None:
@@ -18,10 +18,11 @@ def begin() -> None:
     _screens.clear()
 
 
-def screen(*, as_json: bool) -> Screen:
-    """This command's screen over the real stdout and stderr."""
+def screen(*, as_json: bool, lines: bool = False) -> Screen:
+    """This command's screen over the real stdout and stderr; `lines`: each JSON document in a line of its own."""
     from fabricdoc.report import Screen
 
-    if as_json not in _screens:
-        _screens[as_json] = Screen(stdout=sys.stdout, stderr=sys.stderr, env=os.environ, as_json=as_json)
-    return _screens[as_json]
+    key = (as_json or lines, lines)
+    if key not in _screens:
+        _screens[key] = Screen(stdout=sys.stdout, stderr=sys.stderr, env=os.environ, as_json=as_json, lines=lines)
+    return _screens[key]

@@ -11,11 +11,12 @@ from pydantic import BaseModel
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
-def json_text(payload: BaseModel | dict[str, Any]) -> str:
+def json_text(payload: BaseModel | dict[str, Any], *, one_line: bool = False) -> str:
     """One JSON document with a final line break. A model's infinities and NaN become null; a dict's are ValueError."""
+    indent = None if one_line else 2
     if isinstance(payload, BaseModel):
-        return _BEYOND_ASCII.sub(_escaped, payload.model_dump_json(by_alias=True, indent=2)) + "\n"
-    return json.dumps(payload, indent=2, allow_nan=False) + "\n"
+        return _BEYOND_ASCII.sub(_escaped, payload.model_dump_json(by_alias=True, indent=indent)) + "\n"
+    return json.dumps(payload, indent=indent, allow_nan=False) + "\n"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -35,8 +35,8 @@ WIDTH, NARROWEST, WIDEST = 80, 40, 120
 class Screen:
     """What a command says: `document`, `text` and lists on stdout; progress, steps, plans, errors on stderr.
 
-    `as_json` makes every result one JSON document. `env` gives NO_COLOR, TERM and COLUMNS. Raises ToolError
-    when the output can't be written (a full disk); a reader that went away is no error.
+    `as_json` makes every result one JSON document, with `lines` each in one line. `env` gives NO_COLOR, TERM and
+    COLUMNS. Raises ToolError when the output can't be written (a full disk); a reader that went away is no error.
     """
 
     def __init__(
@@ -46,16 +46,18 @@ class Screen:
         env: Mapping[str, str],
         *,
         as_json: bool = False,
+        lines: bool = False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.as_json = as_json
+        self.as_json = as_json or lines
+        self._lines = lines
         self._env = env
         self._out, self._err = Outlet(stdout), Outlet(stderr, needed=False)
         self._answered = False
         self._consoles: dict[Outlet, Console] = {}
         self._told: set[str] = set()
-        live = self._err.isatty() and env.get("TERM", "dumb") != "dumb"
-        self._progress = ProgressLine(self._err, live=live, width=self._width(self._err), now=now)
+        self.live = self._err.isatty() and env.get("TERM", "dumb") != "dumb"
+        self._progress = ProgressLine(self._err, live=self.live, width=self._width(self._err), now=now)
 
     def document(self, document: Document, part: Part = "all") -> None:
         """The answer of a command: JSON, or the rendering and the command worth running next."""
@@ -113,6 +115,16 @@ class Screen:
         """What a bench is about to do and the most it can cost, on stderr."""
         self._print(self._err, render_plan(plan, notes))
 
+    def notes(self, notes: Sequence[str]) -> None:
+        """Sentences that the user should read first, on stderr."""
+        self._print(self._err, [line(note) for note in notes])
+
+    def event(self, event: Document) -> None:
+        """One line of `--json-lines`: what happened just now. Said to nobody else."""
+        if self._lines:
+            self._progress.clear()
+            self._out.write_exact(json_text(event, one_line=True))
+
     def progress(self, text: str) -> None:
         """What is going on now: a live line on a terminal, a plain line now and then elsewhere."""
         self._progress.show(text)
@@ -148,7 +160,7 @@ class Screen:
     def _json(self, payload: Any) -> None:
         self._progress.clear()
         self._answered = True
-        self._out.write_exact(json_text(payload))
+        self._out.write_exact(json_text(payload, one_line=self._lines))
 
     def _print(self, outlet: Outlet, parts: Sequence[RenderableType]) -> None:
         self._progress.clear()

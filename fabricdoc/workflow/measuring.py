@@ -19,6 +19,7 @@ from fabricdoc.workflow.planning import Prepared, refuse_incomplete
 from fabricdoc.workflow.readiness import obstacles
 from fabricdoc.workflow.recommending import Recommended, recommend
 from fabricdoc.workflow.requests import Request, check_request
+from fabricdoc.workflow.watching import Tell, Watch
 
 Progress = Callable[[str], None]
 
@@ -48,35 +49,53 @@ def unready(request: Request, fabric: Fabric, prepared: Prepared) -> tuple[str, 
 
 
 def measure(
-    request: Request, fabric: Fabric, agents: Agents, prepared: Prepared, store: RunStore, progress: Progress
+    request: Request,
+    fabric: Fabric,
+    agents: Agents,
+    prepared: Prepared,
+    store: RunStore,
+    progress: Progress,
+    *,
+    tell: Tell | None = None,
+    every_launch: bool = True,
 ) -> Measured:
     """Run the plan, then judge it and build the preset; all three documents are stored under the run's id.
 
-    Raises NodeError, before anything is started, where memory is short or a GPU is in use.
+    `progress` gets a line for every launch (or, without `every_launch`, for every block), `tell` every event. Raises
+    NodeError, before anything is started, where memory is short or a GPU is in use.
     """
     for obstacle in obstacles(prepared.run.plan, fabric, request.specs):
         raise obstacle
+    watch = Watch(prepared.run, progress, _judged_by(request, prepared), tell, every_launch=every_launch)
     bench = Bench(
         agents=agents,
         store=store,
         run=prepared.run,
         master=prepared.master,
-        progress=progress,
+        progress=watch,
         rescue_folders=(Path(), Path(tempfile.gettempdir())),
         budget_s=request.budget_s,
     )
 
+    watch.follow(bench.launches)
+
     def contenders(so_far: Run) -> Sequence[str]:
         eligible = {c.name for c in prepared.run.plan.candidates if c.role == "candidate"}
-        ranked = best_first(judge(so_far, prepared.profile, request.objective))
+        ranked = best_first(_judged_by(request, prepared)(so_far))
         return [name for name in ranked if name in eligible][:CONFIRMED]
 
     try:
         run = run_bench(bench, contenders)
     except KeyboardInterrupt:
         raise _stopped(bench) from None
+    watch.finish()
     store.save_document(run.id, "fabric", fabric.model_dump_json())
     return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets))
+
+
+def _judged_by(request: Request, prepared: Prepared) -> Callable[[Run], Verdict]:
+    """How a run of this request is judged."""
+    return lambda run: judge(run, prepared.profile, request.objective)
 
 
 def _stopped(bench: Bench) -> StoppedError:

@@ -30,6 +30,7 @@ from fabricdoc.bench import (
     merge_shapes,
     offered,
     parse_current,
+    placed,
     rail_candidates,
     refused,
     remarks,
@@ -125,7 +126,7 @@ def shapes_of(request: Request, profile: Profile) -> tuple[Shape, ...]:
     """What is timed: the profile's shapes, and the grid (or the user's sizes) in the user's ops and dtype."""
     grid = grid_shapes(request.sizes or GRID, request.ops, request.dtype)
     merged = merge_shapes(shapes_for(profile), grid)
-    return tuple(shape.model_copy(update={"in_place": not request.out_of_place}) for shape in merged)
+    return tuple(placed(shape, in_place=not request.out_of_place) for shape in merged)
 
 
 def field_of(request: Request, fabric: Fabric, hello: Hello) -> Field:

@@ -67,6 +67,10 @@ Master = Annotated[
     str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")
 ]
 RanksPerNode = Annotated[int, typer.Option("--ranks-per-node", min=1, max=16, help="Rank processes on each node.")]
+JsonLines = Annotated[
+    bool,
+    typer.Option("--json-lines", help="Events as JSON lines on stdout while it runs, the verdict last."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, start nothing.")]
 
 
@@ -103,6 +107,7 @@ def bench(
     presets: Presets = [],  # noqa: B006
     dry_run: DryRun = False,
     as_json: Json = False,
+    json_lines: JsonLines = False,
 ) -> int:
     """Measure collectives between nodes under candidate settings, judge them, and build the preset."""
     from fabricdoc import workflow
@@ -128,7 +133,7 @@ def bench(
         search=workflow.read_search(search),
         engine=engine,
     )
-    return _bench(request, store, dry_run, screen(as_json=as_json))
+    return _bench(request, store, dry_run, screen(as_json=as_json, lines=json_lines))
 
 
 def again(words: Sequence[str], *, blocks: int) -> str:
@@ -151,11 +156,12 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
     fabric = look(request.specs, out.progress)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
-        out.plan(prepared.run.plan, (*prepared.notes, *(unready(request, fabric, prepared) if dry_run else ())))
         if kept is None:
+            out.notes((*prepared.notes, *unready(request, fabric, prepared)))
             out.document(prepared.run, part="plan")
             return 0
-        measured = measure(request, fabric, agents, prepared, kept, out.progress)
+        out.plan(prepared.run.plan, prepared.notes)
+        measured = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
     verdict = measured.recommended.verdict
     out.document(verdict)
     if not verdict.conclusive:

@@ -97,3 +97,31 @@ def test_a_launch_of_larger_shapes_is_expected_to_take_longer() -> None:
     small, large = planning.grid_shapes([8]), planning.grid_shapes([8, 64 << 20])
     assert planning.seconds_per_launch("nccl", small) < planning.seconds_per_launch("nccl", large)
     assert planning.seconds_per_launch("gloo", small) > planning.SECONDS_TO_START["gloo"]
+
+
+def test_a_grid_of_several_ops_in_the_users_type_and_place() -> None:
+    shapes = planning.grid_shapes([4096, 8, 8], ("all_gather", "send_recv", "all_gather"), "float16")
+    assert [(s.op, s.size, s.in_place) for s in shapes] == [
+        ("all_gather", 8, True),
+        ("all_gather", 4096, True),
+        ("send_recv", 8, False),
+        ("send_recv", 4096, False),
+    ]
+    assert {s.dtype for s in shapes} == {"float16"}
+    assert not any(s.in_place for s in planning.grid_shapes([8], ("all_reduce",), in_place=False))
+
+
+def test_shapes_that_differ_in_type_or_place_are_all_kept() -> None:
+    one = planning.grid_shapes([8])
+    assert len(planning.merge_shapes(one, one)) == 1
+    assert len(planning.merge_shapes(one, planning.grid_shapes([8], dtype="float32"))) == 2
+    assert len(planning.merge_shapes(one, planning.grid_shapes([8], in_place=False))) == 2
+
+
+def test_only_two_buffers_are_asked_for_in_words() -> None:
+    shapes = planning.grid_shapes([8]) + planning.grid_shapes([8], in_place=False)
+    asked = planning.work_of(plan().model_copy(update={"shapes": shapes}), proof=False)["shapes"]
+    assert asked == [
+        {"op": "all_reduce", "size": 8, "dtype": "bfloat16"},
+        {"op": "all_reduce", "size": 8, "dtype": "bfloat16", "in_place": False},
+    ]
