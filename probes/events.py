@@ -2,9 +2,10 @@
 
 A worker runs NCCL, plugins and whatever a candidate preloads; its pipe is untrusted. No state, no reading here.
 
-phase: what it now does, on `what`; cell: the samples of one view of one shape, µs per call, and how many elements were
-wrong; skew: how long this rank waited for the others before each call, and the samples behind those gates; soak: how
-often a shape was called after its measuring, and how many elements were wrong then.
+phase: what it now does, on `what`; cell: the samples of one view of one shape, µs per call, the mean per call of each
+replay of a graph without an event after each call, and how many elements were wrong; skew: how long this rank waited
+for the others before each call, and the samples behind those gates; soak: how often a shape was called after its
+measuring, and how many elements were wrong then.
 """
 
 from __future__ import annotations
@@ -62,7 +63,14 @@ _SHAPE: dict[str, Callable[[Any], bool]] = {"op": _is_text, "size": _is_count, "
 _EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "store": {"port": _is_count},
     "phase": {"phase": lambda value: value in PHASES, "what": _is_short, "at_s": _is_number},
-    "cell": {"view": _is_text, **_SHAPE, "samples": _are_numbers, "correct": _is_flag, "wrong": _is_count},
+    "cell": {
+        "view": _is_text,
+        **_SHAPE,
+        "samples": _are_numbers,
+        "replays": _are_numbers,
+        "correct": _is_flag,
+        "wrong": _is_count,
+    },
     "skew": {"view": _is_text, **_SHAPE, "waits": _are_numbers, "gated": _are_numbers},
     "soak": {**_SHAPE, "calls": _is_count, "wrong": _is_count},
     "end": {

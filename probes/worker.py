@@ -22,7 +22,7 @@ from .collectives import Collective, Workspace
 from .joining import connect, device_of, init_group, meet
 from .nccl_direct import DirectCalls
 from .plans import VIEWS, Plan, plans_for
-from .plants import Plant
+from .plants import Plant, Planted
 from .rendezvous import Steps
 from .shapes import Shape, shape_of
 from .task import Task
@@ -146,11 +146,13 @@ class Measuring:
         shape = collective.shape
         planted, gemm = self._plant.within(shape, view), self._product(shape) if view != "throughput" else None
         sampled = self._timed(stopwatch, collective, view, plan, Extras(planted, gemm))
+        bare = self._bare(stopwatch, collective, plan, planted) if view == "graph" else None
         gates = self._task.work.get("skew") and view in SKEW_VIEWS
         gated = gates and self._timed(stopwatch, collective, view, plan, Extras(planted, gemm, gate_of(self._device)))
-        wrong = self._wrong[shape] + sampled.wrong + (gated.wrong if gated else 0)
+        wrong = self._wrong[shape] + sum(series.wrong for series in (sampled, bare, gated) if series)
         fields = {"view": view, **shape.as_fields()}
-        self._voice.say("cell", **fields, samples=sampled.samples, correct=wrong == 0, wrong=wrong)
+        samples = {"samples": sampled.samples, "replays": bare.samples if bare else []}
+        self._voice.say("cell", **fields, **samples, correct=wrong == 0, wrong=wrong)
         if gated:
             self._voice.say("skew", **fields, waits=gated.waits, gated=gated.samples)
 
@@ -161,6 +163,15 @@ class Measuring:
         series = stopwatch.ready(collective, view, plan, extras)
         self._voice.phase("measure", what)
         return series.measure()
+
+    def _bare(self, stopwatch: Stopwatch, collective: Collective, plan: Plan, planted: Planted) -> Sampled | None:
+        """The mean per call of each replay without events between calls; a proof needs none."""
+        if self._task.work.get("proof"):
+            return None
+        self._voice.phase("capture", f"{collective.shape}, without events")
+        series = stopwatch.bare(collective, plan, planted)
+        self._voice.phase("measure", f"{collective.shape}, without events")
+        return series.measure() if series else None
 
     def _product(self, shape: Shape) -> Step | None:
         if shape.dtype not in self._gemm:

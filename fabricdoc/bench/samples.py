@@ -95,9 +95,16 @@ def _cell(key: CellKey, group: Sequence[Mapping[str, Any]], gated: Sequence[Mapp
             "p99_us": summary.p99,
             "max_us": summary.max,
             "correct": all(event["correct"] is True for event in group),
+            "replay_us": _replay(group),
             "skew_us": _skew(gated, summary.median) if len(gated) == len(group) else None,
         }
     )
+
+
+def _replay(group: Sequence[Mapping[str, Any]]) -> float | None:
+    """Median over replays of the slowest rank's mean per call; None where a rank sent no such replays."""
+    replays = [_numbers(event.get("replays") or ()) for event in group]
+    return round(call_summary(replays).median, 3) if all(replays) else None
 
 
 def _skew(gated: Sequence[Mapping[str, Any]], ungated_us: float) -> float | None:

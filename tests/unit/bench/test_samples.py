@@ -93,3 +93,12 @@ def test_skew_needs_the_gates_of_every_rank() -> None:
 )
 def test_what_was_wrong_is_said_with_op_size_view_and_rank(events: list[dict[str, Any]], said: str) -> None:
     assert wrong_of(events) == said
+
+
+def test_bare_replays_give_the_slowest_ranks_mean_and_the_median_of_them() -> None:
+    slow, fast = (
+        event(0, [9.0, 9.0]) | {"replays": [5.0, 8.0, 6.0]},
+        event(1, [9.0, 9.0]) | {"replays": [7.0, 4.0, 4.0]},
+    )
+    assert cells_of([slow, fast], 2)[0].replay_us == 7.0
+    assert cells_of([slow, event(1, [9.0, 9.0])], 2)[0].replay_us is None, "one rank has none"

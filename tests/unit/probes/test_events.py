@@ -27,6 +27,7 @@ EVENTS = st.one_of(
             "view": WORDS,
             **SHAPE,
             "samples": st.lists(NUMBERS, max_size=5),
+            "replays": st.lists(NUMBERS, max_size=5),
             "correct": st.booleans(),
             "wrong": st.integers(0, 1 << 40),
         }

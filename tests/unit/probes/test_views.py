@@ -301,6 +301,31 @@ def test_a_graph_gives_a_time_per_call_of_every_replay(
     assert gpu.synchronized >= 4, "events are read only after the GPU has passed them"
 
 
+@pytest.mark.parametrize(("chain", "events"), [(1000, 2), (5, 4)])
+def test_bare_replays_have_events_around_each_segment_alone(
+    monkeypatch: pytest.MonkeyPatch, chain: int, events: int
+) -> None:
+    """Each event is a node between two calls, so the mean that other tools print needs a graph without them."""
+    gpu = Gpu()
+    gpu.install(monkeypatch)
+    notes = GpuNotes(gpu, chain)
+    watch = views.Stopwatch("nccl", lambda: None)
+    made = gpu.made
+    series = watch.bare(notes, Plan(10, 4, 0, 0), Planted(flip=Flip(10)))  # type: ignore[arg-type]
+    assert series is not None
+    assert notes.log == [], "captured, not run"
+    sampled = series.measure()
+    assert sampled.samples == pytest.approx([20.0] * 4), "one mean per replay"
+    assert sampled.wrong == 4, "and the result of each is compared"
+    assert gpu.made - made <= events
+
+
+def test_there_are_no_bare_replays_where_the_view_has_no_events_to_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    Gpu(external=False).install(monkeypatch)
+    assert views.Stopwatch("nccl", lambda: None).bare(Notes(), Plan(10, 4, 0, 1)) is None  # type: ignore[arg-type]
+    assert views.Stopwatch("gloo", lambda: None).bare(Notes(), Plan(10, 4, 0, 1)) is None  # type: ignore[arg-type]
+
+
 def test_without_external_events_a_replay_gives_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = Gpu(external=False)
     gpu.install(monkeypatch)
