@@ -73,7 +73,7 @@ class Stopwatch:
         return CapturedSeries(collective, view, plan, extras, self._barrier, clock, self._clock)
 
     def bare(self, collective: Collective, plan: Plan, planted: Planted = NOTHING) -> CapturedSeries | None:
-        """The calls of the graph view captured without an event after each; None where the view's own are so already."""
+        """The calls of the graph view captured without an event after each; None where the view itself has none."""
         if self._graph_clock is None:
             return None
         extras = Extras(planted)

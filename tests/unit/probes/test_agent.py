@@ -37,7 +37,7 @@ def play(task, orders, events):
         say(events, "store", port=40000 + task.rank)
         order = json.loads(os.read(orders, 4096))
         say(events, "cell", view="eager", op="all_reduce", size=order["port"], dtype=order["address"],
-            samples=[float(task.world), float(task.local_rank)], correct=True, in_place=True, wrong=0)
+            samples=[float(task.world), float(task.local_rank)], replays=[], correct=True, in_place=True, wrong=0)
         print("log of rank", task.rank, os.environ["NCCL_ALGO"], os.environ.get("GONE"))
     say(events, "phase", phase="measure", what="", at_s=0.02)
     if part == "exit":

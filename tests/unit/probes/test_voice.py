@@ -35,7 +35,7 @@ def test_every_word_of_a_worker_is_one_its_agent_knows() -> None:
     voice.say("store", port=40000)
     voice.phase("init")
     voice.phase("measure", "all_reduce 8 B bfloat16, eager")
-    voice.say("cell", view="eager", **SHAPE, samples=[1.5], correct=True, wrong=0)
+    voice.say("cell", view="eager", **SHAPE, samples=[1.5], replays=[], correct=True, wrong=0)
     voice.say("skew", view="eager", **SHAPE, waits=[0.0], gated=[1.25])
     voice.say("soak", **SHAPE, calls=500, wrong=1)
     voice.end("failed", "why")
