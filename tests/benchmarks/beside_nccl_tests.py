@@ -7,9 +7,10 @@ Two nodes in one machine, one GPU through MPS (or one each), one socket rail, th
 libnccl for both. FILE is an all_reduce_perf of nccl-tests built with MPI, and the mpiexec (MPICH's hydra: its ranks
 talk to it through inherited pipes, so they may live in other network namespaces) of the MPI it was built with.
 
-agree: interleaved launches in random order. Like for like is the mean over a replay of 100 captured in-place calls,
-slowest rank: `-n 100 -w 20 -G 1 -a 3 -c 0`, in-place column, against the same mean of our graph view. Prints every
-launch, and the geometric mean of the ratio over the sizes with its 95 % interval over pairs of neighbours.
+agree: interleaved launches in random order. Like for like is the mean per call of a replay of 100 captured
+in-place calls without an event after each, slowest rank: `-n 100 -w 20 -G 1 -a 3 -c 0`, in-place column, against a
+cell's `replay_us`. Prints every launch, the geometric mean of the ratio over the sizes with its 95 % interval over
+pairs of neighbours, and what the events behind the graph view's per-call times add.
 
 turnaround: wall time of a launch of 12 sizes up to 1 MiB with 200 per-call samples in the graph and 100 eager, against
 nccl-tests started by a loop for the same sizes, views and counts (-G 1 -n 200, then -n 100 -I 1).
@@ -155,11 +156,11 @@ def header(run: Any, words: argparse.Namespace) -> None:
     say("lab       two namespaces, one veth rail, sockets; the GPU shared through MPS where there is one")
 
 
-def mean_per_replay(cells: Sequence[Any]) -> dict[int, float]:
-    """Mean of all captured calls of each size, the slowest rank's."""
+def times_of(cells: Sequence[Any], key: str) -> dict[int, float]:
+    """Mean per call by size, the slowest rank's: of bare replays ("replays") or of per-call times ("samples")."""
     ranks: dict[int, list[float]] = {}
     for cell in cells:
-        ranks.setdefault(int(cell["size"]), []).append(statistics.fmean(cell["samples"]))
+        ranks.setdefault(int(cell["size"]), []).append(statistics.fmean(cell[key]))
     return {size: max(means) for size, means in ranks.items()}
 
 
@@ -168,19 +169,25 @@ def agree(pair: Pair, launches: int) -> None:
     from fabricdoc.bench import paired_interval
 
     draw = random.Random(20261130)
-    rows: dict[str, list[dict[int, float]]] = {"ours": [], "theirs": []}
+    rows: dict[str, list[dict[int, float]]] = {"ours": [], "theirs": [], "events": []}
     say("\nµs per in-place all_reduce (bf16), mean over a replay of 100 captured calls, slowest rank")
     say("  no tool        s " + "".join(f"{size:>9}" for size in AGREE))
     for number in range(launches):
         for tool in draw.sample(("ours", "theirs"), 2):
             if tool == "ours":
                 took, cells = pair.ours(AGREE, ("graph",), {"graph": 100})
-                times = mean_per_replay(cells)
+                times = times_of(cells, "replays")
+                rows["events"].append(times_of(cells, "samples"))
             else:
                 took, times = pair.theirs(("-b", "1K", "-e", "64K", "-f", "2", "-n", "100", "-G", "1"))
             rows[tool].append(times)
             name = "fabricdoc" if tool == "ours" else "nccl-tests"
             say(f"{number + 1:4} {name:10} {took:4.1f} " + "".join(f"{times[size]:>9.1f}" for size in AGREE))
+    say("\nadded by an event after each call, µs (median over launches)")
+    added = {
+        s: statistics.median(a[s] - b[s] for a, b in zip(rows["events"], rows["ours"], strict=True)) for s in AGREE
+    }
+    say(f"{'':21}" + "".join(f"{value:>9.1f}" for value in added.values()))
     logs = {
         size: [math.log(b[size] / a[size]) for a, b in zip(rows["ours"], rows["theirs"], strict=True)] for size in AGREE
     }
