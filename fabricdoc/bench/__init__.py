@@ -22,6 +22,7 @@ from fabricdoc.bench.gpudirect import gpu_direct_of
 from fabricdoc.bench.ground import Ground, offered
 from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes, placed
+from fabricdoc.bench.resume import taken_up
 from fabricdoc.bench.run import Bench, run_bench
 from fabricdoc.bench.settings_text import settings_of
 from fabricdoc.bench.single_rail import best_first, lacking
@@ -61,4 +62,5 @@ __all__ = [
     "run_bench",
     "sets_of",
     "settings_of",
+    "taken_up",
 ]

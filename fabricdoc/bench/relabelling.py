@@ -74,7 +74,8 @@ def _sizes(blocks: int, launches: int) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _drawn(blocks: int, launches: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """Sets drawn with one seed, none empty, none twice: their sizes, and per chunk of blocks the place in `_sums`."""
-    chance, found = random.Random(SEED), set()
+    chance = random.Random(SEED)
+    found: set[tuple[int, ...]] = set()
     chunks = [_sizes(min(CHUNK, blocks - first), launches) for first in range(0, blocks, CHUNK)]
     while len(found) < MOST_SETS - 1:
         found.add(tuple(chance.randrange(len(sizes)) for sizes in chunks))

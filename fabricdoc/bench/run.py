@@ -1,34 +1,38 @@
-"""A whole bench: proof round, blocks, confirmation; every launch stored before the next one starts.
+"""A whole bench: the course's launches made one by one, every one stored before the next one starts.
 
-The decision which candidates go on to confirmation is handed in (`contenders`), so that measuring and judging
-stay apart. Ctrl-C and failures keep what was measured.
+What the measurements mean is handed in (`contenders`, `rank`), so that measuring and judging stay apart. Ctrl-C and
+failures keep what was measured; a run that ended early is taken up again by going through the launches it has.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Literal
 
 from fabricdoc.bench.agents import Agents, Outcome
+from fabricdoc.bench.budget import Purse
+from fabricdoc.bench.course import Contenders, Course, Rank, Step
+from fabricdoc.bench.disturbance import break_in_block, disturbance
 from fabricdoc.bench.launch import Place, run_launch
-from fabricdoc.bench.plan import block_order
+from fabricdoc.bench.plan import block_order, seconds_per_launch
+from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
-from fabricdoc.model.run import Candidate, Launch, Plan, Run
+from fabricdoc.model.run import Candidate, Launch, Plan, Round, Run
 from fabricdoc.store import RunStore, SampleKey, rescue
 
 Progress = Callable[[str], None]
-Contenders = Callable[[Run], Sequence[str]]
 Ended = Literal["complete", "interrupted", "failed"]
-DROP_AFTER_FAILURES = 1
 
 
 @dataclass
 class Bench:
-    """The moving parts of one run."""
+    """The moving parts of one run. `earlier` are launches of an earlier sitting that the course has yet to pass."""
 
     agents: Agents
     store: RunStore
@@ -38,8 +42,10 @@ class Bench:
     rescue_folders: Sequence[Path]
     budget_s: float | None = None
     launches: list[Launch] = field(default_factory=list)
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=lambda: time.monotonic())
     cut_short: str = ""
+    earlier: list[Launch] = field(default_factory=list)
+    spent_before: float = 0.0
 
     @property
     def plan(self) -> Plan:
@@ -50,17 +56,38 @@ class Bench:
         """The run with the launches made until now."""
         return self.run.model_copy(update={"launches": tuple(self.launches)})
 
-    def over_budget(self) -> bool:
-        """True once the time budget is spent (checked between blocks)."""
-        return self.budget_s is not None and time.monotonic() - self.began > self.budget_s
+    def purse(self) -> Purse:
+        """What is left of the time: the user's limit, what all sittings spent, and what a launch takes here."""
+        limit = self.budget_s if self.budget_s is not None else self.plan.budget_s
+        timed = [x.seconds for x in self.launches if x.round != "proof" and x.status == "ok"]
+        usual = median(timed) if timed else seconds_per_launch(self.plan.backend, self.plan.shapes)
+        return Purse(limit, self.spent_before + time.monotonic() - self.began, usual)
 
-    def launch(self, candidate: Candidate, round_: str, block: int, position: int) -> Launch:
+    def affords(self, round_: Round, block: int, launches: int, reserve: int) -> bool:
+        """Whether that block may start: as it was decided then for one of an earlier sitting, else by the purse."""
+        if self.earlier:
+            return (self.earlier[0].round, self.earlier[0].block) == (round_, block)
+        return self.purse().holds(launches, reserve)
+
+    def launch(self, candidate: Candidate, round_: Round, block: int, position: int) -> Launch:
         """One launch, stored before this returns."""
         place = Place(len(self.launches) + 1, round_, block, position)
+        standstill = self._standstill(place)
         launch, outcome = run_launch(self.agents, self.plan, candidate, place, self.master)
-        self.launches.append(launch)
+        disturbed = launch.disturbed or standstill or disturbance(launch, self.launches)
+        if disturbed:
+            launch = launch.model_copy(update={"disturbed": disturbed})
+            self.progress(f"block {block} will be left out: {disturbed}")
         self._keep(launch, outcome)
+        self.launches.append(launch)
         return launch
+
+    def _standstill(self, place: Place) -> str:
+        """Why a block that an earlier sitting began can't be ended by this one."""
+        last = self.launches[-1] if self.launches else None
+        if last is None or place.round == "proof" or (last.round, last.block) != (place.round, place.block):
+            return ""
+        return break_in_block(last, datetime.now(UTC))
 
     def _keep(self, launch: Launch, outcome: Outcome) -> None:
         samples = samples_of(outcome.cells)
@@ -80,28 +107,37 @@ class Bench:
                 reasons.append(error.message)
         return "; ".join(reasons)
 
-    def block(self, candidates: Sequence[Candidate], round_: str, block: int, total: int) -> None:
-        """Every live candidate once and base twice, in this block's random order."""
-        live = [candidate for candidate in candidates if candidate.name not in self.dropped()]
-        order = block_order(live, block, self.plan.seed)
+    def block(self, candidates: Sequence[Candidate], round_: Round, block: int, total: int) -> None:
+        """Every candidate once and base twice, in this block's random order."""
+        order = block_order(candidates, block, self.plan.seed)
         for position, candidate in enumerate(order):
             self.progress(f"{round_} block {block}/{total}: {candidate.name} ({position + 1}/{len(order)})")
             self.launch(candidate, round_, block, position)
 
-    def dropped(self) -> set[str]:
-        """Candidates that failed: they are not launched again; base never is dropped."""
-        names = [x.candidate for x in self.launches if x.status in ("failed", "timeout", "incorrect")]
-        base = {candidate.name for candidate in self.plan.candidates if candidate.role == "base"}
-        return {name for name in names if names.count(name) >= DROP_AFTER_FAILURES} - base
+    def plan_for(self, candidate: Candidate) -> None:
+        """Have a candidate that the search made in the stored plan before its first launch."""
+        if candidate in self.plan.candidates:
+            return
+        plan = self.plan.model_copy(update={"candidates": (*self.plan.candidates, candidate)})
+        self.run = self.run.model_copy(update={"plan": plan})
+        self.store.rewrite(self.run)
 
 
-def run_bench(bench: Bench, contenders: Contenders) -> Run:
-    """Measure the whole plan and return the complete run. KeyboardInterrupt and errors are stored, then go on up."""
-    bench.store.begin(bench.run)
+def run_bench(bench: Bench, contenders: Contenders, rank: Rank | None = None, *, resume: bool = False) -> Run:
+    """Measure the whole plan and return the run. KeyboardInterrupt and errors are stored, then go on up.
+
+    `rank` is needed for an adaptive search. With `resume`, the run of `bench` is one that the store has and that ended
+    early: its launches are gone through, and the first one it lacks is the next to be made. Raises StoreError when
+    another process writes that run, InputError when its launches are not those of its plan.
+    """
+    if resume:
+        _take_up(bench)
+    else:
+        bench.store.begin(bench.run)
     status: Ended = "failed"
     reason = ""
     try:
-        _measure(bench, contenders)
+        _measure(bench, contenders, rank)
         status, reason = "complete", bench.cut_short
     except KeyboardInterrupt:
         status, reason = "interrupted", "stopped by the user; work so far is kept"
@@ -114,6 +150,13 @@ def run_bench(bench: Bench, contenders: Contenders) -> Run:
     return bench.store.load(bench.run.id)
 
 
+def _take_up(bench: Bench) -> None:
+    run = bench.store.resume(bench.run.id)
+    bench.earlier = list(run.launches)
+    bench.spent_before = sum(launch.seconds for launch in run.launches)
+    bench.run = run.model_copy(update={"launches": ()})
+
+
 def _finish(bench: Bench, status: Ended, reason: str) -> None:
     try:
         bench.store.finish(bench.run.id, status, reason)
@@ -122,25 +165,29 @@ def _finish(bench: Bench, status: Ended, reason: str) -> None:
             raise
 
 
-def _measure(bench: Bench, contenders: Contenders) -> None:
-    for position, candidate in enumerate(bench.plan.candidates):
-        bench.progress(f"proof {position + 1}/{len(bench.plan.candidates)}: {candidate.name}")
-        bench.launch(candidate, "proof", 0, position)
-    if "base" in {x.candidate for x in bench.launches if x.status != "ok"}:
-        return
-    for block in _blocks(bench):
-        bench.block(bench.plan.candidates, "search", block, bench.plan.blocks)
-    winners = set() if bench.over_budget() else set(contenders(bench.so_far()))
-    again = [candidate for candidate in bench.plan.candidates if candidate.role == "base" or candidate.name in winners]
-    if len(again) > 1:
-        for block in _blocks(bench):
-            bench.block(again, "confirm", bench.plan.blocks + block, 2 * bench.plan.blocks)
+def _measure(bench: Bench, contenders: Contenders, rank: Rank | None) -> None:
+    course = Course(bench.run, bench.affords, contenders, rank, launches=bench.launches)
+    for step in course.steps():
+        if bench.earlier:
+            refuse_other_course(bench.earlier[0], *_named(step))
+            bench.launches.append(bench.earlier.pop(0))
+            continue
+        bench.plan_for(step.candidate)
+        bench.progress(_where(step, bench))
+        bench.launch(*step)
+    if bench.earlier:
+        refuse_other_course(bench.earlier[0], "nothing", "", 0, 0)
+    if course.cut:
+        bench.cut_short = f"the time budget of {bench.purse().limit or 0.0:.0f} s left no room for {course.cut}"
+        bench.progress(bench.cut_short)
 
 
-def _blocks(bench: Bench) -> Iterator[int]:
-    for block in range(1, bench.plan.blocks + 1):
-        if bench.over_budget():
-            bench.cut_short = f"the time budget of {bench.budget_s:.0f} s was spent after block {block - 1}"
-            bench.progress(f"{bench.cut_short}: no further block")
-            return
-        yield block
+def _named(step: Step) -> tuple[str, Round, int, int]:
+    return step.candidate.name, step.round, step.block, step.position
+
+
+def _where(step: Step, bench: Bench) -> str:
+    """Where the run is, in one line."""
+    if step.round == "proof":
+        return f"proof {step.position + 1}/{max(len(bench.plan.candidates), step.position + 1)}: {step.candidate.name}"
+    return f"{step.round} block {step.block}: {step.candidate.name} ({step.position + 1})"

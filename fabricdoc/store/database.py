@@ -15,10 +15,25 @@ from urllib.parse import quote
 from fabricdoc.errors import FabricdocError, InputError, StoreError
 from fabricdoc.store import place
 
-EDITION = 1
+EDITION = 2  # 2: samples of one shape in place and out of place are kept apart
 APPLICATION = 0x66616264  # "fabd", in the file's header: tells our store from any other SQLite file
 BUSY_S = 10.0
 _HEADER_BYTES = 100  # sqlite.org/fileformat2.html; SQLite itself takes a file of one byte for an empty database
+
+_SAMPLES = """CREATE TABLE samples (
+        run_id TEXT NOT NULL, number INTEGER NOT NULL, view TEXT NOT NULL, op TEXT NOT NULL, size INTEGER NOT NULL,
+        dtype TEXT NOT NULL, rank INTEGER NOT NULL, in_place INTEGER NOT NULL, width INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (run_id, number, view, op, size, dtype, rank, in_place),
+        FOREIGN KEY (run_id, number) REFERENCES launches(run_id, number) ON DELETE CASCADE
+    )"""
+_FROM_EDITION_1 = (
+    "ALTER TABLE samples RENAME TO samples_1",
+    _SAMPLES,
+    "INSERT INTO samples SELECT run_id, number, view, op, size, dtype, rank, 1, width, data FROM samples_1",
+    "DROP TABLE samples_1",
+    f"PRAGMA user_version = {EDITION}",
+)
 
 _TABLES = (
     """CREATE TABLE runs (
@@ -29,12 +44,7 @@ _TABLES = (
         run_id TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, number INTEGER NOT NULL, document TEXT NOT NULL,
         PRIMARY KEY (run_id, number)
     ) WITHOUT ROWID""",
-    """CREATE TABLE samples (
-        run_id TEXT NOT NULL, number INTEGER NOT NULL, view TEXT NOT NULL, op TEXT NOT NULL, size INTEGER NOT NULL,
-        dtype TEXT NOT NULL, rank INTEGER NOT NULL, width INTEGER NOT NULL, data BLOB NOT NULL,
-        PRIMARY KEY (run_id, number, view, op, size, dtype, rank),
-        FOREIGN KEY (run_id, number) REFERENCES launches(run_id, number) ON DELETE CASCADE
-    )""",
+    _SAMPLES,
     """CREATE TABLE documents (
         run_id TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE, kind TEXT NOT NULL, text TEXT NOT NULL,
         PRIMARY KEY (run_id, kind)
@@ -152,14 +162,24 @@ def _checked(connection: sqlite3.Connection, path: Path, *, write: bool) -> sqli
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             with transaction(connection):
-                if _is_new(connection):
-                    for statement in _TABLES:
-                        connection.execute(statement)
+                for statement in _TABLES if _is_new(connection) else _renewal(connection):
+                    connection.execute(statement)
         _check_edition(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _renewal(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """What brings an older store of ours to this edition."""
+    ours = _pragma(connection, "application_id") == APPLICATION
+    return _FROM_EDITION_1 if ours and edition_of(connection) == 1 else ()
+
+
+def edition_of(connection: sqlite3.Connection) -> int:
+    """The edition of an open store: what is only read stays as old as it is."""
+    return _pragma(connection, "user_version")
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
@@ -170,7 +190,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
 def _check_edition(connection: sqlite3.Connection, path: Path) -> None:
     if _pragma(connection, "application_id") != APPLICATION:
         raise _not_a_store(path, "a SQLite file of something else")
-    edition = _pragma(connection, "user_version")
+    edition = edition_of(connection)
     if edition > EDITION:
         raise InputError(
             f"{path} was written by a newer fabricdoc (store edition {edition}, this one knows {EDITION})",

@@ -23,6 +23,7 @@ class SampleKey(NamedTuple):
     size: int
     dtype: str
     rank: int
+    in_place: bool = True
 
 
 def pack(values: Sequence[float]) -> tuple[int, bytes]:

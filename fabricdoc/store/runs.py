@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import InputError, StoreError
 from fabricdoc.files import is_file
+from fabricdoc.model.documents import utc_now
 from fabricdoc.model.run import Launch, Run
 from fabricdoc.store import database, packing
 from fabricdoc.store.lock import WriterLock, lock_path, writer_lives
@@ -103,18 +104,33 @@ class RunStore:
             raise
 
     def resume(self, run_id: str) -> Run:
-        """Go on with a run that ended early: hold its lock, set it running again, and return it.
+        """Go on with a run that ended early: hold its lock, set it running again, note when, and return it.
 
         Raises InputError (no such run) or StoreError (another process writes it).
         """
         run_id = self._resolve(run_id)
         self._hold(run_id)
         try:
+            run = self.load(run_id)
+            again = run.model_copy(update={"status": "running", "reason": "", "resumed": (*run.resumed, utc_now())})
+            self.rewrite(again)
             self._set_status(run_id, "running", "")
-            return self.load(run_id)
+            return again
         except BaseException:
             self._let_go(run_id)
             raise
+
+    def rewrite(self, run: Run) -> None:
+        """Store the run's own document anew (a plan that grew, a time of resuming); launches are not touched.
+
+        Raises StoreError.
+        """
+        self._must_hold(run.id)
+        database.refuse_replaced(self.path, self._file)
+        with database.told(self.path), database.transaction(self._connection):
+            self._connection.execute(
+                "UPDATE runs SET document = ? WHERE id = ?", (run.model_dump_json(exclude={"launches"}), run.id)
+            )
 
     def append_launch(self, run_id: str, launch: Launch, samples: Mapping[SampleKey, Sequence[float]]) -> None:
         """Store a launch with its samples (µs per call) in one transaction; on return it survives a kill.
@@ -131,7 +147,7 @@ class RunStore:
         rows = [(run_id, launch.number, *key, *packing.pack(values)) for key, values in samples.items()]
         with database.told(self.path), database.transaction(self._connection):
             self._connection.execute("INSERT INTO launches VALUES (?, ?, ?)", (run_id, launch.number, text))
-            self._connection.executemany("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._connection.executemany("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def finish(self, run_id: str, status: EndStatus, reason: str = "") -> None:
         """Write how the run ended and let go of its lock. Raises StoreError."""
@@ -164,15 +180,16 @@ class RunStore:
             ) from error
 
     def samples(self, run_id: str, number: int) -> dict[SampleKey, tuple[float, ...]]:
-        """The samples of one launch, µs per call, by view, op, size, dtype and rank (empty when it has none)."""
+        """The samples of one launch, µs per call, by shape, view and rank (empty when it has none)."""
         with database.told(self.path):
+            place = "in_place" if database.edition_of(self._connection) > 1 else "1"
             rows = self._connection.execute(
-                "SELECT view, op, size, dtype, rank, width, data FROM samples"
-                " WHERE run_id = ? AND number = ? ORDER BY view, op, size, dtype, rank",
+                f"SELECT view, op, size, dtype, rank, {place}, width, data FROM samples"
+                " WHERE run_id = ? AND number = ? ORDER BY view, op, size, dtype, rank, 6",
                 (self._resolve(run_id), number),
             ).fetchall()
         try:
-            return {SampleKey(*row[:5]): packing.unpack(row[5], row[6]) for row in rows}
+            return {SampleKey(*row[:5], in_place=bool(row[5])): packing.unpack(row[6], row[7]) for row in rows}
         except ValueError as error:
             raise StoreError(f"the samples of launch {number} in {self.path} are damaged: {error}") from error
 

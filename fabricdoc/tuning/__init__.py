@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.preset import build_preset
+from fabricdoc.tuning.standing import standings
 from fabricdoc.tuning.toml import preset_to_toml, read_preset
 from fabricdoc.tuning.verdict import judge
 
-__all__ = ["build_preset", "fingerprint", "judge", "preset_to_toml", "read_preset"]
+__all__ = ["build_preset", "fingerprint", "judge", "preset_to_toml", "read_preset", "standings"]

@@ -26,7 +26,7 @@ def limits() -> Mapping[str, Mapping[str, Any]]:
 
 def too_noisy(reading: Reading) -> bool:
     """Whether not even a large effect would have been called."""
-    return reading.smallest_effect >= limits()["effect"]["too_noisy"]
+    return bool(reading.smallest_effect >= limits()["effect"]["too_noisy"])
 
 
 def needed(reading: Reading, series: Series, comparisons: int) -> int | None:

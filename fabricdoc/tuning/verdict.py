@@ -22,7 +22,7 @@ from fabricdoc.tuning.objective import NOTHING_SENT, Decision, decide, due_phase
 from fabricdoc.tuning.settled import Settled, failed, grade_of, incorrect, settle
 from fabricdoc.tuning.trade import beyond_of, trade_of
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
-from fabricdoc.tuning.wording import effect_text, interval_text
+from fabricdoc.tuning.wording import counted, effect_text, interval_text
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def _judge_candidate(
         return _Judged(one, CandidateVerdict(name=one.name, verdict=settled.verdict, reason=_stop(settled.reason),
                                              proof=proof))  # fmt: skip
     weighed = search.weighed.get(one.name)
-    if weighed is None:
-        reason = "It was not launched in a complete block."
+    if weighed is None or _dropped(run, weighed):
+        reason = "It was not launched in a complete block." if weighed is None else _dropped_reason(weighed)
         return _Judged(one, CandidateVerdict(name=one.name, verdict="inconclusive", reason=reason, proof=proof))
     decision = _unless_hidden(decide(weighed, objective, search.scales.recipes), search, weighed)
     confirmed, again = _confirmation(one, decision, confirm, objective)
@@ -123,6 +123,17 @@ def _judge_candidate(
     return _Judged(one, verdict, weighed, decision)
 
 
+def _dropped(run: Run, weighed: Weighed) -> bool:
+    """Whether an adaptive search let the candidate go before there were blocks enough to say anything."""
+    return run.plan.search == "adaptive" and weighed.blocks < BLOCKS_TO_SPEAK and run.status == "complete"
+
+
+def _dropped_reason(weighed: Weighed) -> str:
+    readings = list(weighed.stages.values())
+    seen = f" ({interval_text(readings[0].interval)})" if readings else ""
+    return f"Left by the search after {counted(weighed.blocks, 'block')}{seen}: others were faster."
+
+
 def _unless_hidden(decision: Decision, search: _Round, weighed: Weighed) -> Decision:
     """The decision, or inconclusive where "same" only means that noise would have hidden a large effect."""
     reading = _main(weighed, decision)
@@ -133,7 +144,7 @@ def _unless_hidden(decision: Decision, search: _Round, weighed: Weighed) -> Deci
 
 def _needed(search: _Round, weighed: Weighed, decision: Decision) -> int | None:
     phase = decision.phase or next(iter(weighed.stages), None)
-    if phase not in weighed.stages:
+    if phase is None or phase not in weighed.stages:
         return None
     return needed(weighed.stages[phase], search.scales.stages[phase], search.comparisons)
 

@@ -105,7 +105,7 @@ def test_somebody_elses_database_is_refused(place: Path, write: bool) -> None:
 def test_a_newer_edition_is_refused_with_both_numbers(path: Path, write: bool) -> None:
     with sqlite3.connect(path) as newer:
         newer.execute("PRAGMA user_version = 7")
-    with pytest.raises(InputError, match="newer fabricdoc \\(store edition 7, this one knows 1\\)") as caught:
+    with pytest.raises(InputError, match="newer fabricdoc \\(store edition 7, this one knows 2\\)") as caught:
         RunStore.open(path, write=write)
     assert "newer fabricdoc" in caught.value.fix
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError, StoreError
+from fabricdoc.model.run import Candidate
 from fabricdoc.store import KILLED_REASON, RunStore, SampleKey
 
 pytestmark = pytest.mark.unit
@@ -105,6 +106,63 @@ def test_a_killed_run_can_be_resumed_and_finished(path: Path, run_of, launch_of,
         store.finish("run-1", "complete")
         got = store.load("run-1")
     assert (got.status, got.reason, len(got.launches)) == ("complete", "", 2)
+
+
+def test_resuming_is_noted_each_time_and_the_plan_may_grow(path: Path, run_of, launch_of, samples) -> None:
+    more = Candidate(name="a+b", variables={"A": "1"}, set_name="combined")
+    for _ in range(2):
+        with RunStore.open(path, write=True) as store:
+            run = store.resume("run-1") if store.list_runs() else run_of()
+            if not store.list_runs():
+                store.begin(run)
+            plan = run.plan.model_copy(update={"candidates": (*run.plan.candidates, more)})
+            store.rewrite(run.model_copy(update={"plan": plan}))
+            store.append_launch("run-1", launch_of(len(run.launches) + 1), samples)
+    got = RunStore.open(path).load()
+    assert (len(got.resumed), got.resumed[0][-1]) == (1, "Z")
+    assert [one.name for one in got.plan.candidates] == ["base", "one-rail", "a+b", "a+b"]
+    assert [one.number for one in got.launches] == [1, 2]
+    with RunStore.open(path, write=True) as store, pytest.raises(StoreError, match="not open for writing here"):
+        store.rewrite(got)
+
+
+def test_samples_in_place_and_out_of_place_are_kept_apart(path: Path, run_of, launch_of, samples) -> None:
+    both = samples | {key._replace(in_place=False): values[:1] for key, values in samples.items()}
+    with RunStore.open(path, write=True) as store:
+        store.begin(run_of())
+        store.append_launch("run-1", launch_of(1), both)
+        assert store.samples("run-1", 1) == both
+
+
+def test_a_store_of_the_first_edition_is_read_as_it_is_and_renewed_when_written(
+    path: Path, run_of, launch_of, samples
+) -> None:
+    with RunStore.open(path, write=True) as store:
+        store.begin(run_of())
+        store.append_launch("run-1", launch_of(1), samples)
+    old = sqlite3.connect(path)
+    old.executescript(
+        "ALTER TABLE samples RENAME TO new;"
+        "CREATE TABLE samples (run_id TEXT NOT NULL, number INTEGER NOT NULL, view TEXT NOT NULL, op TEXT NOT NULL,"
+        " size INTEGER NOT NULL, dtype TEXT NOT NULL, rank INTEGER NOT NULL, width INTEGER NOT NULL,"
+        " data BLOB NOT NULL, PRIMARY KEY (run_id, number, view, op, size, dtype, rank),"
+        " FOREIGN KEY (run_id, number) REFERENCES launches(run_id, number) ON DELETE CASCADE);"
+        "INSERT INTO samples SELECT run_id, number, view, op, size, dtype, rank, width, data FROM new;"
+        "DROP TABLE new; PRAGMA user_version = 1;"
+    )
+    old.close()
+    assert RunStore.open(path).samples("run-1", 1) == samples
+    outside = {key._replace(in_place=False): values for key, values in samples.items()}
+    with RunStore.open(path, write=True) as store:
+        store.resume("run-1")
+        store.append_launch("run-1", launch_of(2), samples | outside)
+        assert (store.samples("run-1", 1), store.samples("run-1", 2)) == (samples, samples | outside)
+        assert store._connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert store._connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        store.finish("run-1", "complete")
+    with RunStore.open(path, write=True) as store:
+        store.remove("run-1")
+        assert store._connection.execute("SELECT count(*) FROM samples").fetchone() == (0,)
 
 
 def _write_until_killed(path: Path, run_id: str, run_of, launch_of, samples, pipe: int) -> None:
