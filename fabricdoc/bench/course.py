@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fabricdoc.bench.budget import BLOCKS_TO_CALL, confirm_launches
+from fabricdoc.bench.budget import confirm_launches
 from fabricdoc.bench.combining import COMBINED
 from fabricdoc.bench.disturbance import most_again
-from fabricdoc.bench.plan import CONFIRMED, block_order
+from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, block_order
 from fabricdoc.bench.search import LEAST_LAUNCHES, STEPS, leaders, next_trials, survivors, worth_combining
 from fabricdoc.model.run import Candidate, Launch, Round, Run
 from fabricdoc.model.standing import Standings
@@ -118,10 +118,10 @@ class Course:
         begins: tuple[Round, int] = ("proof", 0) if proofs else (round_, self.block + 1)
         launches += proofs
         if round_ != "confirm":
-            left = max(0, BLOCKS_TO_CALL - self._searched() - 1)
+            left = max(0, DECIDING_BLOCKS - self._searched() - 1)
             per_block = launches if self.run.plan.search == "grid" else min(launches, 3)
             reserve = left * per_block + confirm_launches()
-            if self._searched() < BLOCKS_TO_CALL and not self.affords(*begins, launches, reserve):
+            if self._searched() < DECIDING_BLOCKS and not self.affords(*begins, launches, reserve):
                 reserve = 0
         if self.affords(*begins, launches, reserve):
             return True
@@ -184,7 +184,7 @@ class Course:
 
     def _missing(self, finalists: Sequence[Candidate]) -> bool:
         """Whether one of them still lacks the blocks that a verdict needs (and the plan allows)."""
-        wanted = min(BLOCKS_TO_CALL, self.run.plan.blocks)
+        wanted = min(DECIDING_BLOCKS, self.run.plan.blocks)
         spoilt = self._spoilt()
         made = [x.candidate for x in self.launches if x.round in ("search", "combine") and x.block not in spoilt]
         return len(spoilt) <= self.run.plan.blocks and any(made.count(one.name) < wanted for one in finalists)

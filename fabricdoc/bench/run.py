@@ -190,4 +190,6 @@ def _where(step: Step, bench: Bench) -> str:
     """Where the run is, in one line."""
     if step.round == "proof":
         return f"proof {step.position + 1}/{max(len(bench.plan.candidates), step.position + 1)}: {step.candidate.name}"
-    return f"{step.round} block {step.block}: {step.candidate.name} ({step.position + 1})"
+    total = {"search": bench.plan.blocks, "confirm": 2 * bench.plan.blocks}.get(step.round, 0)
+    of = f"/{max(total, step.block)}" if total and bench.plan.search == "grid" else ""
+    return f"{step.round} block {step.block}{of}: {step.candidate.name} (place {step.position + 1})"
