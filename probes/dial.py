@@ -1,7 +1,7 @@
 """TCP connections between two nodes: what NCCL's bootstrap and a rendezvous need, and RDMA does not.
 
 Listeners stand for seconds on ports the kernel chose (from the ephemeral range, as NCCL's do) and on the rendezvous
-port where it is free; whoever connects gets the run's mark and is hung up on. A dialler tells refused, timed out and
+ports that are free; whoever connects gets the run's mark and is hung up on. A dialler tells refused, timed out and
 unreachable apart, and takes nobody without the mark for the listener. Connects to no port of anybody else.
 """
 
@@ -23,12 +23,17 @@ BACKLOG = 128
 UNREACHABLE = frozenset((errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EACCES, errno.EPERM, errno.ENONET))
 
 
+def family_of(ip: str) -> socket.AddressFamily:
+    """IPv6 where there is a colon."""
+    return socket.AF_INET6 if ":" in ip else socket.AF_INET
+
+
 class Listener:
     """One listening socket at an address; `wanted` is the port asked for, 0 for any."""
 
     def __init__(self, ip: str, wanted: int, mark: bytes) -> None:
         self.ip, self.wanted, self._mark = ip, wanted, mark
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.socket = socket.socket(family_of(ip), socket.SOCK_STREAM)
         try:
             self.socket.setblocking(False)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -82,7 +87,7 @@ class Call:
         self._end = self._begun + DIAL_S
         self._connected = False
         self.took_s = 0.0
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.socket = socket.socket(family_of(str(wanted["ip"])), socket.SOCK_STREAM)
         self.socket.setblocking(False)
         code = self.socket.connect_ex((str(wanted["ip"]), int(wanted["port"])))
         if code not in (0, errno.EINPROGRESS):

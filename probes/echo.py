@@ -3,7 +3,8 @@
 An asker sends from one interface (IP_PKTINFO names it, as `ping -I` would) with DF set and the cached path MTU ignored
 (IP_PMTUDISC_PROBE, ip(7)); who hears a datagram of this run answers with a small one that names the interface it came
 in by. So each direction is measured by itself: small answers to large questions. Needs no privilege. Every datagram is
-signed with the run's key; others get no answer. Weak evidence: a network answers for addresses on any port. IPv4 only.
+signed with the run's key; others get no answer. Weak evidence: a network answers for addresses on any port. Over IPv6
+the same by IPV6_PKTINFO and IPV6_DONTFRAG (ipv6(7), RFC 3542).
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ IP_PKTINFO = 8
 IP_MTU_DISCOVER = 10
 IP_PMTUDISC_PROBE = 3
 PKTINFO = struct.Struct("=i4s4s")
+# <linux/in6.h>
+IPV6_MTU_DISCOVER = 23
+IPV6_RECVPKTINFO = 49
+IPV6_PKTINFO = 50
+IPV6_DONTFRAG = 62
+PKTINFO6 = struct.Struct("=16si")
 
 MAGIC = b"fd"
 QUESTION, ANSWER = 1, 2
@@ -50,17 +57,25 @@ def unpack(key: bytes, data: bytes) -> tuple[int, int, str] | None:
     return kind, number, data[HEAD.size : end].decode("utf-8", "replace")
 
 
+OPTIONS4 = ((socket.IPPROTO_IP, IP_PKTINFO, 1), (socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE))
+OPTIONS6 = (
+    (socket.IPPROTO_IPV6, IPV6_RECVPKTINFO, 1),
+    (socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, IP_PMTUDISC_PROBE),
+    (socket.IPPROTO_IPV6, IPV6_DONTFRAG, 1),
+)
+
+
 class Ear:
     """One address of one interface: hears questions and answers, asks from there."""
 
     def __init__(self, netdev: str, ip: str, key: bytes) -> None:
         self.netdev, self.ip, self._key = netdev, ip, key
-        self._index = socket.if_nametoindex(netdev)
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._index, self._six = socket.if_nametoindex(netdev), ":" in ip
+        self.socket = socket.socket(socket.AF_INET6 if self._six else socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.socket.setblocking(False)
-            self.socket.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
-            self.socket.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+            for level, name, value in OPTIONS6 if self._six else OPTIONS4:
+                self.socket.setsockopt(level, name, value)
             self.socket.bind((ip, 0))
         except OSError:
             self.socket.close()
@@ -73,13 +88,19 @@ class Ear:
 
     def ask(self, number: int, to: tuple[str, int], size: int) -> str:
         """Send one question out of this interface; "" or why the kernel did not take it."""
-        source = PKTINFO.pack(self._index, socket.inet_aton(self.ip), bytes(4))
         data = pack(self._key, QUESTION, number, size=min(size, MAX_DATAGRAM))
         try:
-            self.socket.sendmsg([data], [(socket.IPPROTO_IP, IP_PKTINFO, source)], 0, to)
+            self.socket.sendmsg([data], [self._out_of()], 0, to)
         except OSError as error:
             return f"{error.strerror or error} (errno {error.errno})"
         return ""
+
+    def _out_of(self) -> tuple[int, int, bytes]:
+        """The control message that names this interface and address."""
+        if self._six:
+            source = PKTINFO6.pack(socket.inet_pton(socket.AF_INET6, self.ip), self._index)
+            return socket.IPPROTO_IPV6, IPV6_PKTINFO, source
+        return socket.IPPROTO_IP, IP_PKTINFO, PKTINFO.pack(self._index, socket.inet_aton(self.ip), bytes(4))
 
     def hear(self) -> list[tuple[int, str]]:
         """Take what waits: questions are answered, answers returned as (number, interface named in it)."""
@@ -99,7 +120,7 @@ class Ear:
                 self._answer(number, _came_in_by(extra), sender)
         return heard
 
-    def _answer(self, number: int, netdev: str, sender: tuple[str, int]) -> None:
+    def _answer(self, number: int, netdev: str, sender: Any) -> None:
         try:
             self.socket.sendto(pack(self._key, ANSWER, number, netdev.encode()[:MAX_NAME]), sender)
         except OSError:
@@ -108,9 +129,14 @@ class Ear:
 
 def _came_in_by(extra: list[tuple[int, int, bytes]]) -> str:
     for level, kind, data in extra:
+        index = 0
         if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO) and len(data) >= PKTINFO.size:
+            index = PKTINFO.unpack_from(data)[0]
+        elif (level, kind) == (socket.IPPROTO_IPV6, IPV6_PKTINFO) and len(data) >= PKTINFO6.size:
+            index = PKTINFO6.unpack_from(data)[1]
+        if index:
             try:
-                return socket.if_indextoname(PKTINFO.unpack_from(data)[0])
+                return socket.if_indextoname(index)
             except OSError:
                 return ""
     return ""

@@ -15,11 +15,12 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
-    from fabricdoc.fabric.cables import map_cables
+    from fabricdoc.fabric.cables import every_kind, map_cables
     from fabricdoc.fabric.hearing_lldp import hear_lldp
     from fabricdoc.fabric.image import with_images
     from fabricdoc.fabric.matching import Question, matched, questions
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
+    from fabricdoc.fabric.reaching import check_ports
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
     from fabricdoc.fabric.selecting import selected
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 HOMES = {
     "asking": ("begin_scan",),
-    "cables": ("map_cables",),
+    "cables": ("every_kind", "map_cables"),
     "hearing_lldp": ("hear_lldp",),
     "image": ("with_images",),
     "matching": ("Question", "matched", "questions"),
     "rails": ("Rail", "RailPort", "rails_of"),
+    "reaching": ("check_ports",),
     "report": ("read_report",),
     "scanning": ("scan",),
     "selecting": ("selected",),
@@ -43,6 +45,8 @@ __all__ = [
     "Rail",
     "RailPort",
     "begin_scan",
+    "check_ports",
+    "every_kind",
     "hear_lldp",
     "map_cables",
     "matched",

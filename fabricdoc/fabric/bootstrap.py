@@ -83,9 +83,10 @@ def _finding(
 
 def _words(one: Dialled) -> str:
     what = "the rendezvous port" if one.wanted else "a port of the ephemeral range"
+    host = f"[{one.way.b.ip}]" if ":" in one.way.b.ip else one.way.b.ip
     how = "connected" if one.outcome == "connected" else WORDS[one.outcome]
     reason = f": {one.reason}" if one.reason else ""
-    return f"tcp from {one.way.a.netdev} {one.way.a.ip} to {one.way.b.ip}:{one.port} ({what}) {how}{reason}"
+    return f"tcp from {one.way.a.netdev} {one.way.a.ip} to {host}:{one.port} ({what}) {how}{reason}"
 
 
 def _fix(one: Dialled, firewall: str) -> Iterator[str]:
@@ -118,7 +119,7 @@ def _taken(one: Taken) -> Finding:
         severity="info",
         subject=f"{one.node} {one.ip}:{one.port}",
         evidence=(Evidence(file=one.node, text=f"tcp port {one.port} is in use by {who}"),),
-        cause=f"Port {one.port}, the usual rendezvous port (MASTER_PORT), is in use on {one.node}. If that is a server "
+        cause=f"Port {one.port}, on which a launch would meet, is in use on {one.node}. If that is a server "
         "that runs on purpose, nothing is wrong; a second launch with this port fails with 'address already in use'.",
         fix=("end what holds it if it is left over, or give the launch another port (MASTER_PORT, --master-port)",),
     )

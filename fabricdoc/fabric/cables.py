@@ -7,6 +7,7 @@ proofs and findings. What the steps found stays; what the checks find is made an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from fabricdoc.checks import judged
@@ -43,7 +44,14 @@ class Evidence(NamedTuple):
 
 
 BEACONS_ALONE = Evidence((), (with_traits, with_selectors), ())
-EVERY_KIND = Evidence((with_lldp, proven_by_rdma), BEACONS_ALONE.following, (with_reach,))
+
+
+def every_kind(tcp_ports: Sequence[int] = ()) -> Evidence:
+    """All of it; TCP is tried on `tcp_ports`, those of the user's launcher (default: torch's rendezvous port)."""
+    return Evidence((with_lldp, proven_by_rdma), BEACONS_ALONE.following, (partial(with_reach, ports=tcp_ports),))
+
+
+EVERY_KIND = every_kind()
 
 
 def map_cables(

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fabricdoc.checks import limit
-from fabricdoc.errors import NodeError
+from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.fabric.bootstrap import bootstrap_findings
 from fabricdoc.fabric.crew import SEE_WHY, Crew
 from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.pinging import pinged
-from fabricdoc.fabric.tried import Asked, Dialled, Taken
+from fabricdoc.fabric.tried import MOST_REASON, Asked, Dialled, Taken, text
 from fabricdoc.fabric.ways import Place, Way, datagram_pairs, tcp_ways
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding
@@ -30,34 +30,45 @@ TRY_S = 20.0
 PROBE = "the reach probe"
 SMALL = 56
 END = {"do": "end"}
-HEADERS = 28
-"""IPv4's 20 bytes and UDP's 8 (RFC 791, RFC 768)."""
+HEADERS, HEADERS6 = 28, 48
+"""IPv4's 20 bytes or IPv6's 40, and UDP's 8 (RFC 791, RFC 8200, RFC 768)."""
+MOST_PORTS = 8
+MOST_DIALS = 256
+"""Connections that one node makes (`probes.dial`); of more only the first."""
+
+
+def check_ports(ports: Sequence[int]) -> tuple[int, ...]:
+    """The TCP ports that a launcher uses, each once; the usual one where none is named. UsageError for none or many."""
+    if len(set(ports)) > MOST_PORTS or not all(0 < port < 65536 for port in ports):
+        raise UsageError(f"--port takes numbers from 1 to 65535, at most {MOST_PORTS} of them")
+    return tuple(dict.fromkeys(ports)) or (int(limit("bootstrap", "rendezvous_port")),)
 
 
 @dataclass
 class Plan:
-    """What is tried: pairs of ports by datagrams, ways by TCP; node 0 also listens on the rendezvous port."""
+    """What is tried: pairs of ports by datagrams, ways by TCP, each on a port of the kernel's choice and on `ports`."""
 
     pairs: list[tuple[Place, Place]] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
-    head: str = ""
-    rendezvous: int = 0
+    ports: tuple[int, ...] = ()
 
     def asks(self) -> Iterator[tuple[Place, Place, int]]:
         """Every question: from, to, bytes of payload; small ones, and ones that fill the smaller MTU."""
         for one, other in self.pairs:
-            full = min(one.mtu, other.mtu) - HEADERS
+            full = min(one.mtu, other.mtu) - (HEADERS6 if ":" in one.ip else HEADERS)
             for a, b in ((one, other), (other, one)):
                 yield a, b, SMALL
                 if full > SMALL:
                     yield a, b, full
 
     def dials(self) -> Iterator[tuple[Way, int]]:
-        """Every connection: the way, and the port (0: the one the listener got); each way once."""
+        """Every connection: the way, and the port (0: the one the listener got); each way once, a node's first 256."""
+        made: dict[str, int] = defaultdict(int)
         for way in dict.fromkeys(self.ways):
-            yield way, 0
-            if way.b.node == self.head:
-                yield way, self.rendezvous
+            for port in (0, *self.ports):
+                made[way.a.node] += 1
+                if made[way.a.node] <= MOST_DIALS:
+                    yield way, port
 
     def nodes(self) -> set[str]:
         """The nodes that have a part in it."""
@@ -76,14 +87,14 @@ class Plan:
         return found
 
 
-def with_reach(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
-    """The fabric with weak proofs of its links, and what datagrams and TCP connections show."""
-    plan = Plan(
-        datagram_pairs(specs, fabric),
-        tcp_ways(specs, fabric),
-        specs[0].name if specs else "",
-        int(limit("bootstrap", "rendezvous_port")),
-    )
+def with_reach(
+    specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None], ports: Sequence[int] = ()
+) -> Fabric:
+    """The fabric with weak proofs of its links, and what datagrams and TCP connections show.
+
+    `ports` are those that the user's launcher listens on (default: torch's rendezvous port).
+    """
+    plan = Plan(datagram_pairs(specs, fabric), tcp_ways(specs, fabric), check_ports(ports))
     parts = [spec for spec in specs if spec.name in plan.nodes()]
     if len(parts) < 2:
         return fabric
@@ -92,16 +103,21 @@ def with_reach(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[st
     fabric = pinged(with_failed(fabric, reached.failed), reached.asked)
     found = bootstrap_findings(fabric.nodes, reached.dialled, reached.taken)
     lost = (_not_tried(reached.failed),) if reached.failed else ()
-    return fabric.model_copy(update={"findings": (*fabric.findings, *found, *lost)})
+    shut = tuple(_not_opened(*one) for one in reached.shut)
+    return fabric.model_copy(update={"findings": (*fabric.findings, *found, *shut, *lost)})
 
 
 @dataclass
 class Reached:
-    """What came back; `failed` are nodes whose probe did not come to the end, so that what leads there is not known."""
+    """What came back; `failed` are nodes whose probe did not come to the end, so that what leads there is not known.
+
+    `shut` are ports that could not be opened on a node although nobody holds them: (node, port, reason).
+    """
 
     asked: list[Asked] = field(default_factory=list)
     dialled: list[Dialled] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
+    shut: list[tuple[str, int, str]] = field(default_factory=list)
     failed: dict[str, NodeError] = field(default_factory=dict)
 
 
@@ -130,6 +146,7 @@ class Opened:
         self._ears: dict[tuple[str, str, str], int] = {}
         self._listeners: dict[tuple[str, str, int], int] = {}
         self._taken: list[Taken] = []
+        self._shut: dict[tuple[str, int], str] = {}
         for node, told in ready.items():
             try:
                 self._note(node, told)
@@ -149,6 +166,10 @@ class Opened:
         ears = {(node, str(one["netdev"]), str(one["ip"])): _port(one) for one in told["ears"]}
         listeners = {(node, str(one["ip"]), int(one["wanted"])): _port(one) for one in told["listeners"]}
         taken = [Taken.read(node, one) for one in told["refused"] if one["taken"] is True]
+        shut = {
+            (node, int(one["port"])): text(one["reason"], MOST_REASON) for one in told["refused"] if not one["taken"]
+        }
+        self._shut |= {(name, port): reason for (name, port), reason in shut.items() if port}
         self._ears |= ears
         self._listeners |= listeners
         self._taken += taken
@@ -166,7 +187,8 @@ class Opened:
 
     def reached(self, said: Mapping[str, dict[str, Any]], failed: Mapping[str, NodeError]) -> Reached:
         """The answers beside what was asked; that one which failed could not be reached says nothing."""
-        found = Reached(taken=self._taken, failed=dict(failed))
+        shut = [(node, port, reason) for (node, port), reason in self._shut.items()]
+        found = Reached(taken=self._taken, shut=shut, failed=dict(failed))
         for node, told in said.items():
             try:
                 asked, dialled = self._read(node, told)
@@ -190,8 +212,8 @@ class Opened:
 
 
 def _nonsense(node: str, error: Exception) -> NodeError:
-    text = f"{node}: {PROBE} answered with something else: {error}"[:200]
-    return NodeError(text, fix=SEE_WHY, id="probe-failed")
+    told = f"{node}: {PROBE} answered with something else: {error}"[:200]
+    return NodeError(told, fix=SEE_WHY, id="probe-failed")
 
 
 def _port(told: dict[str, Any]) -> int:
@@ -199,6 +221,17 @@ def _port(told: dict[str, Any]) -> int:
     if not 0 < port < 65536:
         raise ValueError(f"no port is {port}")
     return port
+
+
+def _not_opened(node: str, port: int, reason: str) -> Finding:
+    return Finding(
+        id="reach-not-tried",
+        severity="info",
+        subject=f"{node} port {port}",
+        evidence=(Evidence(file=node, text=f"tcp port {port}: {reason}"),),
+        cause=f"Port {port} could not be opened on {node}, so whether the other nodes reach it is not known.",
+        fix=("name the port that the launcher will really use; below 1024 only root may open one",),
+    )
 
 
 def _not_tried(failed: Mapping[str, NodeError]) -> Finding:

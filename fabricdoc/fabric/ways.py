@@ -1,7 +1,8 @@
 """Which node tries which address of which other node: pairs of ports for datagrams, pairs of addresses for TCP.
 
 Bounded: up to eight nodes try each other all, more try node 0 and their neighbours in the list, so that what is tried
-grows with the nodes and not with their square. Plans only; sends nothing. IPv4, as RoCE v2 under NCCL.
+grows with the nodes and not with their square. Plans only; sends nothing. IPv4, as RoCE v2 under NCCL; an interface
+without an IPv4 address is tried by its global IPv6 address.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from fabricdoc.fabric.beacons import candidate_ports
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Netdev, Node
+from fabricdoc.model.netdev import Family
 from fabricdoc.nccl import take_interfaces
 from fabricdoc.transport import NodeSpec
 
@@ -22,10 +24,12 @@ ALL_PAIRS = 8
 MOST_LINKS_OF_A_PORT = 4
 MOST_FROM_NODE_0 = 64
 LOOPBACK, LINK_LOCAL = 127, 0xA9FE
+BITS = {"ipv4": 32, "ipv6": 128}
+FAMILIES = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 class Place(NamedTuple):
-    """An IPv4 address of one interface of one node."""
+    """An address of one interface of one node."""
 
     node: str
     netdev: str
@@ -48,7 +52,7 @@ class Way(NamedTuple):
 
 
 def places(node: Node) -> dict[str, Place]:
-    """The first IPv4 address of each interface that has a subnet to share, by interface."""
+    """The first IPv4 address, else the first IPv6 one, of each interface that has a subnet to share, by interface."""
     found = {}
     for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
         place = _place(node.name, netdev)
@@ -58,21 +62,26 @@ def places(node: Node) -> dict[str, Place]:
 
 
 def _place(node: str, netdev: Netdev) -> Place | None:
-    for one in netdev.addresses:
-        if one.family == "ipv4" and one.scope == "global" and 0 < one.prefix < 32 and netdev.carrier is not False:
-            network = _network(one.ip, one.prefix)
+    for one in sorted(netdev.addresses, key=lambda one: one.family):  # ipv4 before ipv6
+        if one.scope == "global" and 0 < one.prefix < BITS[one.family] and netdev.carrier is not False:
+            network = _network(one.ip, one.prefix, one.family)
             if network is not None:
                 mtu = netdev.mtu if isinstance(netdev.mtu, int) else 0
                 return Place(node, netdev.name, one.ip, network, mtu)
     return None
 
 
-def _network(ip: str, prefix: int) -> str | None:
+def _network(ip: str, prefix: int, family: Family) -> str | None:
     """The subnet in CIDR; None for loopback and link-local ones. By arithmetic: there are thousands of addresses."""
-    number = int.from_bytes(socket.inet_aton(ip), "big")
-    if number >> 24 == LOOPBACK or number >> 16 == LINK_LOCAL:
+    try:
+        packed = socket.inet_pton(FAMILIES[family], ip)
+    except (OSError, ValueError):
+        return None  # a document written by hand
+    number = int.from_bytes(packed, "big")
+    if family == "ipv4" and (number >> 24 == LOOPBACK or number >> 16 == LINK_LOCAL):
         return None
-    return f"{socket.inet_ntoa((number >> (32 - prefix) << (32 - prefix)).to_bytes(4, 'big'))}/{prefix}"
+    rest = BITS[family] - prefix
+    return f"{socket.inet_ntop(FAMILIES[family], (number >> rest << rest).to_bytes(len(packed), 'big'))}/{prefix}"
 
 
 def pairs_of(count: int) -> list[tuple[int, int]]:
@@ -159,5 +168,7 @@ def management(node: Node, here: Mapping[str, Place]) -> Place | None:
     if not named.ignored:
         return next((here[netdev] for netdev in named.taken if netdev in here), None)
     routes = () if isinstance(node.routes, Unknown) else node.routes
-    default = (one.netdev for one in routes if one.destination == "default" and one.family == "ipv4")
+    default = [
+        one.netdev for family in FAMILIES for one in routes if (one.destination, one.family) == ("default", family)
+    ]
     return next((here[netdev] for netdev in default if netdev in here), None)

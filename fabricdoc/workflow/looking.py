@@ -18,13 +18,14 @@ def look_deeply(
     *,
     watch_s: float = 0.0,
     lldp: bool = False,
+    tcp_ports: Sequence[int] = (),
 ) -> Fabric:
     """As `look`, and inside the images that fabric.toml names; the first time, that starts a container for a moment.
 
     Images are read before the links are proven, so that everything is judged once and by what a server would load.
     """
     images = any(spec.image for spec in specs)
-    return look(specs, progress, begun, watch_s=watch_s, lldp=lldp, images=images)
+    return look(specs, progress, begun, watch_s=watch_s, lldp=lldp, images=images, tcp_ports=tcp_ports)
 
 
 def look_once(
@@ -49,11 +50,12 @@ def look(
     watch_s: float = 0.0,
     lldp: bool = False,
     images: bool = False,
+    tcp_ports: Sequence[int] = (),
 ) -> Fabric:
     """Scan (or take the scan that has begun), then prove the links when there are at least two nodes.
 
     Between the two, with `lldp` every node also listens for LLDP, for 30 s, and with `images` the servers' images are
-    looked into. The checks run once, when all is known.
+    looked into. The checks run once, when all is known. `tcp_ports` are those that the launcher will use.
     """
     several = len(specs) > 1
     fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not (several or lldp or images))
@@ -66,7 +68,7 @@ def look(
 
         fabric = with_images(specs, fabric, progress)
     if several:
-        return with_cables(specs, fabric, progress)
+        return with_cables(specs, fabric, progress, tcp_ports)
     return _judged(fabric) if lldp or images else fabric
 
 
@@ -76,8 +78,8 @@ def _judged(fabric: Fabric) -> Fabric:
     return judged(fabric)
 
 
-def with_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:
+def with_cables(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress, tcp_ports: Sequence[int] = ()) -> Fabric:
     """The same fabric with its links proven, or the reason they could not be."""
-    from fabricdoc.fabric import map_cables
+    from fabricdoc.fabric import every_kind, map_cables
 
-    return map_cables(specs, fabric, progress)
+    return map_cables(specs, fabric, progress, every_kind(tcp_ports))

@@ -39,6 +39,15 @@ Matched = Annotated[
         "NCCL_SOCKET_IFNAME=VALUE asks about interfaces.",
     ),
 ]
+Port = Annotated[
+    list[int],
+    typer.Option(
+        "--port",
+        metavar="N",
+        help="A TCP port that your launcher uses (MASTER_PORT and the like), tried both ways besides one of the "
+        "ephemeral range; repeatable; default: 29500.",
+    ),
+]
 FORMATS = ("text", "dot", "mermaid")
 Format = Annotated[
     str,
@@ -72,6 +81,7 @@ def scan(
     python: Python = "",
     watch: Watch = "",
     lldp: Lldp = False,
+    port: Port = [],  # noqa: B006
     save: Save = None,
     anonymize: Anonymize = False,
     files: From = [],  # noqa: B006
@@ -82,14 +92,14 @@ def scan(
 
     With --from no node is asked: the same checks run on saved scans and on the output of other tools.
     """
-    asks_nodes = bool(nodes or hostfile or slurm or ports or python or watch or lldp)
+    asks_nodes = bool(nodes or hostfile or slurm or ports or python or watch or lldp or port)
     _check_files(files, more, asks_nodes=asks_nodes)
     if anonymize and save is None:
         raise typer.BadParameter("--anonymize changes what --save writes: name a folder with --save")
     if files:
         return _replay([*files, *more], as_json, save, anonymize)
     specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
-    return _look(specs, as_json, "all", save, anonymize, _seconds(watch), lldp=lldp)
+    return _look(specs, as_json, "all", save, anonymize, _seconds(watch), lldp=lldp, tcp_ports=port)
 
 
 def cables(
@@ -99,6 +109,7 @@ def cables(
     ports: Ports = [],  # noqa: B006
     python: Python = "",
     lldp: Lldp = False,
+    port: Port = [],  # noqa: B006
     form: Format = "text",
     match: Matched = [],  # noqa: B006
     files: From = [],  # noqa: B006
@@ -111,7 +122,7 @@ def cables(
     node is asked: the map is that of saved scans.
     """
     _check_form(form, match, as_json=as_json)
-    _check_files(files, more, asks_nodes=bool(nodes or hostfile or slurm or ports or python or lldp))
+    _check_files(files, more, asks_nodes=bool(nodes or hostfile or slurm or ports or python or lldp or port))
     from fabricdoc.errors import UsageError
     from fabricdoc.fabric import questions
 
@@ -122,8 +133,8 @@ def cables(
     if len(specs) < 2 and not asked:
         raise UsageError("cables join at least two nodes", fix=f"fabricdoc cables --nodes {specs[0].target},OTHER_HOST")
     if form != "text":
-        return _draw(specs, form, lldp=lldp)
-    return _look(specs, as_json, "links", lldp=lldp, asked=asked)
+        return _draw(specs, form, lldp=lldp, tcp_ports=port)
+    return _look(specs, as_json, "links", lldp=lldp, tcp_ports=port, asked=asked)
 
 
 def _check_form(form: str, match: Sequence[str], *, as_json: bool) -> None:
@@ -139,7 +150,9 @@ def _check_files(files: Sequence[Path], more: Sequence[Path], *, asks_nodes: boo
     if more and not files:
         raise typer.BadParameter(f"{more[0]}: files come after --from, nodes after --nodes")
     if files and asks_nodes:
-        raise typer.BadParameter("--from reads files and asks no node: leave --nodes, --ports, --watch, --lldp out")
+        raise typer.BadParameter(
+            "--from reads files and asks no node: leave --nodes, --ports, --port, --watch, --lldp out"
+        )
 
 
 def _look(
@@ -151,18 +164,21 @@ def _look(
     watch_s: float = 0.0,
     *,
     lldp: bool = False,
+    tcp_ports: Sequence[int] = (),
     asked: Sequence[Question] = (),
 ) -> int:
     """Start the probes first: they run while this process loads what reads and shows their reports."""
     from fabricdoc.fabric import begin_scan
 
     _check_place(save)
+    _check_ports(tcp_ports)
     begun = begin_scan(specs, watch_s=watch_s)
     from fabricdoc.report import fabric_status
     from fabricdoc.workflow import look_deeply
 
     out = screen(as_json=as_json)
-    fabric = _with_matches(look_deeply(specs, out.progress, begun, watch_s=watch_s, lldp=lldp), asked)
+    fabric = look_deeply(specs, out.progress, begun, watch_s=watch_s, lldp=lldp, tcp_ports=tcp_ports)
+    fabric = _with_matches(fabric, asked)
     out.document(fabric, part=part)
     if save is not None:
         from fabricdoc.workflow import save_fabric
@@ -177,16 +193,17 @@ def _with_matches(fabric: Fabric, asked: Sequence[Question]) -> Fabric:
     return matched(fabric, asked) if asked else fabric
 
 
-def _draw(specs: Sequence[NodeSpec], form: str, *, lldp: bool) -> int:
+def _draw(specs: Sequence[NodeSpec], form: str, *, lldp: bool, tcp_ports: Sequence[int]) -> int:
     """The map as a graph for another program on stdout, and nothing else there."""
     from fabricdoc.fabric import begin_scan
 
+    _check_ports(tcp_ports)
     begun = begin_scan(specs)
     from fabricdoc.report import fabric_status, graph_text
     from fabricdoc.workflow import look
 
     out = screen(as_json=False)
-    fabric = look(specs, out.progress, begun, lldp=lldp)
+    fabric = look(specs, out.progress, begun, lldp=lldp, tcp_ports=tcp_ports)
     out.text(graph_text(fabric, form))
     return fabric_status(fabric)
 
@@ -226,6 +243,14 @@ def _replay(
     if save is not None:
         out.next_command(*save_fabric(fabric, save, anonymize=anonymize))
     return fabric_status(fabric)
+
+
+def _check_ports(tcp_ports: Sequence[int]) -> None:
+    """Refuse numbers that are no ports before a node is asked; only ports given load what knows."""
+    if tcp_ports:
+        from fabricdoc.fabric import check_ports
+
+        check_ports(tcp_ports)
 
 
 def _check_place(save: Path | None) -> None:

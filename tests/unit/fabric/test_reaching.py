@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.errors import NodeError
+from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.fabric import reaching
-from fabricdoc.fabric.reaching import Plan, converse, with_reach
+from fabricdoc.fabric.reaching import MOST_DIALS, Plan, check_ports, converse, with_reach
+from fabricdoc.fabric.ways import Place, Way
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, Link
+from fabricdoc.model.fabric import Address, Fabric, Link, Netdev
 from fabricdoc.transport import NodeSpec
 from tests.fabrics import crossed_pair, link, netdev, node
 
@@ -94,7 +95,7 @@ def test_each_node_opens_what_the_others_try(monkeypatch: pytest.MonkeyPatch) ->
     alpha, beta = channels.opened["alpha"], channels.opened["beta"]
     assert alpha["ears"] == [{"netdev": "p0", "ip": "10.77.0.1"}, {"netdev": "p1", "ip": "10.77.1.1"}]
     assert alpha["listen"] == [{"ip": "10.77.0.1", "port": 0}, {"ip": "10.77.0.1", "port": 29500}]
-    assert beta["listen"] == [{"ip": "10.77.0.2", "port": 0}]
+    assert beta["listen"] == [{"ip": "10.77.0.2", "port": 0}, {"ip": "10.77.0.2", "port": 29500}]
     assert (len(alpha["key"]), alpha["key"], alpha["nonce"]) == (64, beta["key"], beta["nonce"])
     asks = channels.tried["alpha"]["asks"]
     assert asks[:2] == [
@@ -135,7 +136,7 @@ def test_what_did_not_open_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_blocked_ports_and_taken_ones_become_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {"ip": "10.77.0.1", "port": 29500, "taken": True, "owner": "python3 (pid 7)", "reason": "in use"}
-    elsewhere = {**taken, "ip": "10.77.0.9", "taken": False}
+    elsewhere = {**taken, "ip": "10.77.0.9", "port": 0, "taken": False}
     _, fabric = reached(monkeypatch, outcome="timed-out", refused=[taken, elsewhere])
     ids = [(one.id, one.subject) for one in fabric.findings]
     assert ids[:2] == [
@@ -248,7 +249,7 @@ JSON = st.recursive(
 
 @given(JSON, st.sampled_from(["ready", "tried"]))
 def test_any_words_of_a_node_are_read_or_its_failure(said: Any, event: str) -> None:
-    plan = Plan(head="alpha", rendezvous=29500)
+    plan = Plan(ports=(29500,))
     channels = Pretend(**{event: {"alpha": said, "beta": said}})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
@@ -268,8 +269,94 @@ def test_more_answers_than_questions_are_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_the_plan_of_many_nodes_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is opened is found in one pass, however many nodes there are."""
-    plan = Plan(head="alpha", rendezvous=29500)
+    plan = Plan(ports=(29500,))
     calls: list[int] = []
     monkeypatch.setattr(Plan, "dials", lambda _self: calls.append(1) or iter(()))
     plan.openings()
     assert calls == [1]
+
+
+# --- the launcher's ports --------------------------------------------------------------------------------------------
+
+
+def test_the_ports_of_the_launcher_are_tried_both_ways_besides_one_of_the_ephemeral_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    channels = Pretend()
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+    fabric = with_reach(SPECS, crossed_pair(), lambda _line: None, ports=[5600, 29501, 5600])
+    for name, ip in (("alpha", "10.77.0.1"), ("beta", "10.77.0.2")):
+        assert channels.opened[name]["listen"] == [{"ip": ip, "port": port} for port in (0, 5600, 29501)]
+    assert [one["port"] for one in channels.tried["alpha"]["dials"]] == [50000, 5600, 29501]
+    assert [one["port"] for one in channels.tried["beta"]["dials"]] == [50000, 5600, 29501]
+    assert fabric.findings == ()
+
+
+def test_one_port_that_is_closed_among_open_ones_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    channels = Pretend()
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+    real = channels._tried
+
+    def closed(name: str) -> dict[str, Any]:
+        told = real(name)
+        for one in told["dials"]:
+            one["outcome"] = "timed-out" if (name, one["port"]) == ("beta", 5600) else "connected"
+        return told
+
+    monkeypatch.setattr(channels, "_tried", closed)
+    (finding,) = with_reach(SPECS, crossed_pair(), lambda _line: None, ports=[5600, 29501]).findings
+    assert (finding.id, finding.subject) == ("bootstrap-port-blocked", "beta -> alpha 10.77.0.1")
+    texts = [one.text for one in finding.evidence]
+    assert "to 10.77.0.1:5600 (the rendezvous port) got no answer" in texts[1]
+    assert "10.77.0.1:29501 (the rendezvous port) connected" in texts[2]
+
+
+def test_a_port_that_can_not_be_opened_is_said_to_be_untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    low = {"ip": "10.77.0.1", "port": 80, "taken": False, "owner": "", "reason": "Permission denied (errno 13)"}
+    channels = Pretend(refused=[low, {**low, "ip": "10.0.0.9"}])
+    monkeypatch.setattr(reaching, "open_some", lambda _specs, _module: (channels, {}))
+    found = with_reach(SPECS, crossed_pair(), lambda _line: None, ports=[80]).findings
+    assert [(one.id, one.severity, one.subject) for one in found] == [
+        ("reach-not-tried", "info", "alpha port 80"),
+        ("reach-not-tried", "info", "beta port 80"),
+    ]
+    assert found[0].evidence[0].text == "tcp port 80: Permission denied (errno 13)"
+
+
+@pytest.mark.parametrize("ports", [[0], [65536], [-1], list(range(1, 10))])
+def test_what_is_no_port_or_too_many_is_wrong_usage(ports: list[int]) -> None:
+    with pytest.raises(UsageError, match="1 to 65535, at most 8"):
+        check_ports(ports)
+
+
+def test_without_a_port_it_is_torchs_own() -> None:
+    assert check_ports([]) == (29500,)
+    assert check_ports([7, 7, 8]) == (7, 8)
+
+
+def test_no_node_dials_more_than_its_probe_takes() -> None:
+    nodes = [NodeSpec(f"n{number}", "local") for number in range(100)]
+    ways = [
+        Way(
+            Place("n0", "p0", "10.0.0.1", "10.0.0.0/16", 1500), Place(spec.name, "p0", f"10.0.1.{at}", "", 1500), "link"
+        )
+        for at, spec in enumerate(nodes[1:], start=1)
+    ]
+    dials = list(Plan(ways=ways, ports=(1, 2, 3, 4)).dials())
+    assert len(dials) == MOST_DIALS
+    assert [port for _way, port in dials[:6]] == [0, 1, 2, 3, 4, 0]
+
+
+def test_ports_that_have_only_ipv6_are_tried_by_it_with_its_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def six(name: str, ip: str) -> Netdev:
+        address = Address(ip=ip, prefix=64, family="ipv6")
+        return netdev(name).model_copy(update={"addresses": (address,)})
+
+    nodes = (node("alpha", netdevs=[six("p0", "fd00:1::1")]), node("beta", netdevs=[six("p1", "fd00:1::2")]))
+    link_ = link(("alpha", "p0", None), ("beta", "p1", None))
+    fabric = crossed_pair().model_copy(update={"nodes": nodes, "links": (link_,)})
+    channels, found = reached(monkeypatch, fabric)
+    assert channels.opened["alpha"]["ears"] == [{"netdev": "p0", "ip": "fd00:1::1"}]
+    assert [one["size"] for one in channels.tried["alpha"]["asks"]] == [56, 8952]
+    assert {one["ip"] for one in channels.tried["alpha"]["dials"]} == {"fd00:1::2"}
+    assert [more.method for one in links_of(found) for more in one.more_proofs] == ["ping"]

@@ -83,7 +83,10 @@ def addressed(one: Netdev, ip: str, prefix: int = 24, **more: object) -> Netdev:
         addressed(netdev("p0"), "169.254.0.1", 16),
         addressed(netdev("p0"), "127.0.0.1", 8),
         addressed(netdev("p0"), "10.0.0.1", scope="host"),
-        netdev("p0").model_copy(update={"addresses": (Address(ip="fd00::1", prefix=64, family="ipv6"),)}),
+        netdev("p0").model_copy(update={"addresses": (Address(ip="fd00::1", prefix=128, family="ipv6"),)}),
+        netdev("p0").model_copy(update={"addresses": (Address(ip="fe80::1", prefix=64, family="ipv6", scope="link"),)}),
+        netdev("p0").model_copy(update={"addresses": (Address(ip="no address", prefix=64, family="ipv6"),)}),
+        netdev("p0").model_copy(update={"addresses": (Address(ip="10.0.0.1", prefix=64, family="ipv6"),)}),
     ],
 )
 def test_what_has_no_subnet_to_share_is_no_place(one: Netdev) -> None:
@@ -95,6 +98,25 @@ def test_a_place_knows_its_subnet_and_mtu() -> None:
     assert (place.network, place.mtu, place.key) == ("10.1.2.0/24", 1500, ("alpha", "p0"))
     blank = netdev("p0", ip="10.1.2.3").model_copy(update={"mtu": Unknown(unknown="x")})
     assert places(node("alpha", netdevs=[blank]))["p0"].mtu == 0
+
+
+def test_a_port_with_ipv6_alone_has_a_place_by_it_and_one_with_both_by_ipv4() -> None:
+    six = Address(ip="fd00:0:1:2:aa::1", prefix=64, family="ipv6")
+    local = Address(ip="fe80::1", prefix=64, family="ipv6", scope="link")
+    only = netdev("p0").model_copy(update={"addresses": (local, six)})
+    both = netdev("p1", ip="10.1.2.3")
+    both = both.model_copy(update={"addresses": (six, *both.addresses)})
+    found = places(node("alpha", netdevs=[only, both]))
+    assert (found["p0"].ip, found["p0"].network) == ("fd00:0:1:2:aa::1", "fd00:0:1:2::/64")
+    assert (found["p1"].ip, found["p1"].network) == ("10.1.2.3", "10.1.2.0/24")
+
+
+def test_where_only_an_ipv6_default_route_is_its_interface_is_the_management_one() -> None:
+    six = netdev("m0").model_copy(update={"addresses": (Address(ip="fd00:9::1", prefix=64, family="ipv6"),)})
+    route = Route(destination="default", netdev="m0", gateway="fd00:9::ff", family="ipv6")
+    one = node("alpha", netdevs=[six]).model_copy(update={"routes": (route,)})
+    found = management(one, places(one))
+    assert found is not None and (found.netdev, found.ip) == ("m0", "fd00:9::1")
 
 
 def test_tcp_goes_over_the_first_link_both_ways() -> None:

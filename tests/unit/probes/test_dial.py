@@ -18,6 +18,16 @@ pytestmark = pytest.mark.unit
 MARK = bytes(range(8))
 
 
+def has_ipv6() -> bool:
+    """Whether the loopback has its IPv6 address."""
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 def called(port: int, *listeners: Listener, ip: str = "127.0.0.1", limit_s: float = 8.0) -> dict[str, object]:
     """One call made to its end while listeners answer."""
     (call,) = calls([{"ip": ip, "port": port}], MARK)
@@ -40,6 +50,17 @@ def test_a_listener_of_this_run_is_connected() -> None:
     assert refused == []
     assert (told["outcome"], told["reason"], told["port"]) == ("connected", "", listener_port(told))
     assert isinstance(told["ms"], float)
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_a_listener_of_this_run_is_connected_over_ipv6_and_a_closed_port_refused() -> None:
+    (listener,), refused = listen([{"ip": "::1", "port": 0}], MARK)
+    port = listener.port
+    told = called(port, listener, ip="::1")
+    listener.socket.close()
+    assert refused == []
+    assert (told["outcome"], told["ip"]) == ("connected", "::1")
+    assert called(port, ip="::1")["outcome"] == "refused"
 
 
 def listener_port(told: dict[str, object]) -> object:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.probes import echo
 from fabricdoc.probes.echo import ANSWER, QUESTION, Asks, Ear, pack, unpack
+from tests.unit.probes.test_dial import has_ipv6
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
@@ -47,6 +48,18 @@ def test_both_sizes_arrive_and_the_interface_is_named(pair: tuple[Ear, Ear]) -> 
     told = run(asks, *pair)
     assert [(one["arrived"], one["came_in_by"], one["reason"]) for one in told] == [(True, "lo", "")] * 2
     assert told[1]["size"] == 8972
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_over_ipv6_both_sizes_arrive_and_the_interface_is_named() -> None:
+    ears = Ear("lo", "::1", KEY), Ear("lo", "::1", KEY)
+    try:
+        asks = Asks({("lo", "::1"): ears[0]}, [question(ears[1], 56, ears[0]), question(ears[1], 8952, ears[0])])
+        told = run(asks, *ears)
+    finally:
+        for ear in ears:
+            ear.socket.close()
+    assert [(one["arrived"], one["came_in_by"], one["reason"]) for one in told] == [(True, "lo", "")] * 2
 
 
 def test_a_question_is_as_large_as_wanted_and_its_answer_small(pair: tuple[Ear, Ear]) -> None:
