@@ -6,7 +6,8 @@ for, joined by "|" ("NCCL_" stands for every variable's name, "#" for a number, 
 tried only behind them, so that a line costs one regex at most. The first row that matches wins. `scope` says what a
 regex is tried on: the message behind the level word, the whole line, any line (also one without NCCL's prefix), or
 nothing by itself (part). `use`: "event"; "cause" and "follower" for what went wrong first and what comes of it;
-"harmless" for lines that people worry about in vain; "quiet" rows are understood and counted, and give no event.
+"harmless" for lines that people worry about in vain; "quiet" rows are understood and counted, and give no event; for
+"call" rows, of which a log may hold millions, the needles decide, and the regex waits until somebody asks for groups.
 
 The rows come from NCCL's public source, 2.4 to 2.30.7, and the strings of 2.31 and 2.32. This module reads no log:
 `reader` does.
@@ -26,8 +27,11 @@ from fabricdoc.files import own_folder
 
 Scope = Literal["message", "line", "any", "prefix", "part"]
 SCOPES: tuple[Scope, ...] = ("message", "line", "any", "prefix", "part")
-Use = Literal["event", "cause", "follower", "harmless", "quiet"]
-USES: tuple[Use, ...] = ("event", "cause", "follower", "harmless", "quiet")
+Use = Literal["event", "cause", "follower", "harmless", "quiet", "call"]
+USES: tuple[Use, ...] = ("event", "cause", "follower", "harmless", "quiet", "call")
+BARE_WORDS = ("NCCL", "nccl", "atchdog", "Heartbeat", "c10d", "TCPStore", "client socket", "store based", "FullMesh")
+"""A line without NCCL's prefix is looked at only when it holds one of these: a server writes many others."""
+
 ANY = "*"
 VARIABLE = "NCCL_"
 NUMBER = "#"
@@ -65,9 +69,31 @@ class Found:
     def groups(self) -> Mapping[str, str]:
         """The named groups that took part, as text; the mapping can't be changed."""
         if self._groups is None:
-            named = self._match.groupdict() if self._match else {}
-            self._groups = MappingProxyType({name: value for name, value in named.items() if value is not None})
+            self._groups = _named(self._match)
         return self._groups
+
+    def groups_in(self, _message: str) -> Mapping[str, str]:
+        """The groups, where the text is at hand again."""
+        return self.groups
+
+
+class Deferred(Found):
+    """A row whose needles decide: the regex runs when the groups are asked for. One object serves all its texts."""
+
+    __slots__ = ("_regex",)
+
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule.event)
+        self._regex = rule.regex
+
+    def groups_in(self, message: str) -> Mapping[str, str]:
+        """The groups of the regex in `message`; none where a line was cut."""
+        return _named(self._regex.search(message))
+
+
+def _named(match: re.Match[str] | None) -> Mapping[str, str]:
+    named = match.groupdict() if match else {}
+    return MappingProxyType({name: value for name, value in named.items() if value is not None})
 
 
 def _rule(row: Mapping[str, str]) -> Rule:
@@ -105,13 +131,15 @@ class _Try(NamedTuple):
     others: tuple[str, ...]
     end: str
     rule: Rule
+    deferred: Deferred | None
 
 
 def _tries(rule: Rule) -> Iterator[_Try]:
+    deferred = Deferred(rule) if rule.use == "call" else None
     for needles in rule.needles:
         plain = tuple(needle for needle in needles if not needle.endswith("$"))
         end = next((needle[:-1] for needle in needles if needle.endswith("$")), "")
-        yield _Try(plain[0] if plain else end, plain[1:], end, rule)
+        yield _Try(plain[0] if plain else end, plain[1:], end, rule, deferred)
 
 
 class Finder:
@@ -127,19 +155,25 @@ class Finder:
 
     def __call__(self, text: str) -> Found | None:
         """The event of `text`, or None: by its first word, else by the rows that take any."""
-        word = text[:64].lstrip(" ").partition(" ")[0]
+        word = text.partition(" ")[0] or text[:64].lstrip(" ").partition(" ")[0]
         tries = self._first.get(word) or self._first.get(kind_of(word))
         return (tries and self._try(tries, text)) or self._try(self._any, text)
 
     def _try(self, tries: list[_Try], text: str) -> Found | None:
-        for needle, others, end, rule in tries:
-            if needle not in text or (others and not all(other in text for other in others)):
+        for needle, others, end, rule, deferred in tries:
+            if needle not in text:
                 continue
-            if end and not text.endswith(end):
-                continue
-            self.tried += 1
-            if match := rule.regex.search(text):
-                return Found(rule.event, match, rule.use == "quiet")
+            for other in others:
+                if other not in text:
+                    break
+            else:
+                if end and not text.endswith(end):
+                    continue
+                if deferred:
+                    return deferred
+                self.tried += 1
+                if match := rule.regex.search(text):
+                    return Found(rule.event, match, rule.use == "quiet")
         return None
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
-from fabricdoc.nccl.events import EventTable, Found, event_table
+from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, event_table
 
 __all__ = ["MAX_LINE", "MAX_PREFIX", "Event", "LogReader", "clean", "read_events"]
 
@@ -64,7 +64,7 @@ class Event:
     @property
     def groups(self) -> Mapping[str, str]:
         """The regex's named groups that took part."""
-        return self._found.groups
+        return self._found.groups_in(self.message)
 
     @property
     def level(self) -> str:
@@ -164,7 +164,9 @@ class LogReader:
 
     def _learn(self, body: str) -> Found:
         """What "LEVEL message" is: `_NOT_NCCL` where no level word comes first, the prefix event for a WARN."""
-        level, _, message = body[:MAX_LINE].partition(" ")
+        if len(body) > MAX_LINE:
+            body = body[:MAX_LINE]
+        level, _, message = body.partition(" ")
         if level in PREFIXED:
             return Found(f"prefix.{level.lower()}", silent=True)
         if level not in LEVELS:
@@ -200,8 +202,14 @@ class LogReader:
     def _foreign(self, text: str, line: int) -> Iterator[Event]:
         """The whole lines of `text` (its last, unfinished one is the next line's head)."""
         lines = text.split("\n")
-        for number, one in enumerate(lines[:-1], line):
-            yield from self._bare(one, number)
+        del lines[-1]
+        for number, one in enumerate(lines, line):
+            for word in BARE_WORDS:
+                if word in one:
+                    yield from self._bare(one, number)
+                    break
+            else:
+                self.foreign += 1
 
     def _bare(self, text: str, line: int) -> Iterator[Event]:
         found = self._table.find_bare(text[:MAX_LINE]) if text else None

@@ -17,7 +17,7 @@ from fabricdoc.nccl.reader import Event
 from fabricdoc.nccl.versions import Release, parse_release
 
 OLDEST: Release = (2, 4, 2)
-LOOKED_AT = 64
+LOOKED_AT = 8
 """Lines of one event that are held against the rows: the same form comes again and again."""
 
 _NAMED = ("version", "tests.version", "version.engine", "version.plain")
@@ -62,6 +62,11 @@ def _signs() -> Mapping[str, tuple[_Sign, ...]]:
         sign = _Sign(row["has"], row["lacks"], span)
         signs[row["event"]] = (*signs.get(row["event"], ()), sign)
     return signs
+
+
+def signs_of_releases() -> frozenset[str]:
+    """The events that say something of the release."""
+    return frozenset({*_NAMED, *_signs()})
 
 
 class ReleaseFinder:

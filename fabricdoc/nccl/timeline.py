@@ -14,12 +14,13 @@ from functools import cache
 from fabricdoc.nccl.events import Use, load_rules
 from fabricdoc.nccl.reader import Event, LogReader
 from fabricdoc.nccl.records import Completion, RankSeen
-from fabricdoc.nccl.releases import ReleaseFinder, Span
+from fabricdoc.nccl.releases import ReleaseFinder, Span, signs_of_releases
 from fabricdoc.nccl.speakers import MAX_HEAD, moment, speaker
 from fabricdoc.nccl.typed import typed
 
 MOST_RANKS = 8192
 MOST_MOMENTS = 400
+MOST_OF_A_KIND = 40
 MOST_ERRORS = 100
 MOST_OF_ONE = 12
 """Errors of one event that are kept per process: retries come by the dozen."""
@@ -94,6 +95,13 @@ class Timelines:
 
 
 @cache
+def _watched() -> frozenset[str]:
+    """Events that are more than counted."""
+    errors = {event for event, use in _uses().items() if use in ("cause", "follower")}
+    return frozenset({*errors, *_MILESTONES, *signs_of_releases(), "comm.shape", "comm.init"})
+
+
+@cache
 def _uses() -> dict[str, Use]:
     return {rule.event: rule.use for rule in load_rules()}
 
@@ -104,12 +112,14 @@ class TimelineReader:
     def __init__(self) -> None:
         self.result = Timelines()
         self._by_process: dict[tuple[str, str, int, int], Timeline] = {}
+        self._by_front: dict[str, Timeline] = {}
         self._last: Timeline | None = None
 
     def read(self, source: str, log: str | Iterable[str]) -> None:
         """Add a log; `source` is the name it goes by in moments."""
         reader = LogReader(log)
         self._last = None
+        self._by_front.clear()
         for event in reader:
             self._take(source, event)
         self.result.lines += reader.lines
@@ -123,17 +133,21 @@ class TimelineReader:
             self._take_foreign(source, event)
             return
         self._last = one
-        seen = one.counts.get(event.name, 0)
-        one.counts[event.name] = seen + 1
+        name = event.name
+        one.counts[name] = seen = one.counts.get(name, 0) + 1
+        if seen <= MOST_OF_A_KIND and name in _watched():
+            self._keep(source, event, one, seen)
+
+    def _keep(self, source: str, event: Event, one: Timeline, seen: int) -> None:
+        """Keep what one of the first events of a kind says."""
         use = _uses().get(event.name, "event")
         if use in ("cause", "follower"):
-            if seen < MOST_OF_ONE and len(one.errors) < MOST_ERRORS:
+            if seen <= MOST_OF_ONE and len(one.errors) < MOST_ERRORS:
                 one.errors.append(_moment(source, event, use, one))
-        elif event.name in _MILESTONES and seen < MOST_MOMENTS and len(one.moments) < MOST_MOMENTS:
+        elif event.name in _MILESTONES and len(one.moments) < MOST_MOMENTS:
             one.moments.append(_moment(source, event, use, one))
-        if seen < MOST_MOMENTS:
-            one.finder.take(event)
-            _note_rank(one, event)
+        one.finder.take(event)
+        _note_rank(one, event)
 
     def _take_foreign(self, source: str, event: Event) -> None:
         """A line without NCCL's front: a version for the process that spoke last, or an error of nobody's."""
@@ -144,6 +158,12 @@ class TimelineReader:
             self.result.others.append(_moment(source, event, use))
 
     def _timeline(self, source: str, head: str) -> Timeline | None:
+        """The timeline of who wrote `head`, remembered by its last two words, since clocks stand in front of them."""
+        front = head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]
+        one = self._by_front.get(front)
+        return one if one is not None else self._new_front(source, front, head)
+
+    def _new_front(self, source: str, front: str, head: str) -> Timeline | None:
         said = speaker(head)
         if said is None:
             return None
@@ -152,6 +172,10 @@ class TimelineReader:
         if one is None and len(self._by_process) < MOST_RANKS:
             one = self._by_process[key] = Timeline(source, said.host, said.pid, said.gpu)
             self.result.ranks.append(one)
+        if one is not None and not said.place:
+            if len(self._by_front) >= MOST_RANKS:
+                self._by_front.clear()
+            self._by_front[front] = one
         return one
 
 
