@@ -1,32 +1,38 @@
-"""The RoCE lab for its tests: one boot for all of them, put right again after each.
+"""The RoCE lab for its tests: one boot for all of them, put right again after each scene.
+
+A scene is a file's faults that don't touch one another, made at once: one scan, a test for each fault, and one that
+nothing else is found, so that what an earlier scene left behind shows as well.
 
 What can go wrong on such a pair, as it was measured, and which test makes it. `-` marks what no scan can see: only
-traffic shows it, so it is the RDMA ping's to find (test_rdma_ping), with errno or the work request's status named;
-datagrams and TCP are test_reach's, LLDP is test_lldp's.
+traffic shows it, so it is the RDMA ping's to find, with errno or the work request's status named (test_rdma_ping;
+test_addresses, test_down and test_swapped beside what a scan sees). Datagrams and TCP are test_reach's, LLDP is
+test_lldp's.
 
     empty GID index, on both nodes               test_several    a_pinned_gid_index_that_leads_to_an_empty_slot
     index out of the table                       test_several    ... or_behind_the_table
-    IPv4 GID at one end, fe80 at the other       test_addresses  a_rail_without_an_ipv4_address
-    fe80 at both ends (works)                    test_addresses  a_rail_without_an_ipv4_address_on_both_nodes
+    IPv4 GID at one end, fe80 at the other       test_addresses  a_rail_without_an_ipv4_address; - errno 22
+    fe80 at both ends (works)                    test_hosts      a_rail_without_an_ipv4_address_on_both_nodes
     port f1 to port f1, which no cable joins     test_cabling    every link told; - connecting them: WC 12, or a hang
     the same with arp_ignore 1, arp_announce 2   test_hosts      settings_that_decide_...; - errno 110 after 1 s
     retry count 7: never a status on rxe         -
-    IP on the wrong NIC, ping succeeds           test_addresses  addresses_swapped_between_the_rails_of_a_node
-    cable rewired straight, ping succeeds        test_cabling    cables_straight_instead_of_crossed
-    link down before connecting                  test_devices    a_port_set_down; - errno 101
+    IP on the wrong NIC, ping succeeds           test_swapped    addresses_swapped_between_the_rails_of_a_node; - WC 12
+    cable rewired straight, ping succeeds        test_rdma_ping  cables_made_straight_at_run_time_...; - WC 12
+    link down before connecting                  test_down       a_port_set_down; - errno 101
     link down while messages flow                - WC 2 or 12; afterwards as above
-    cable pulled                                 test_cabling    a_pulled_cable_is_down_at_that_end_only
-    MTU 9000 against 1500, path MTU 1024         test_addresses  ends_of_one_rail_with_different_mtu
+    cable pulled                                 test_down       a_pulled_cable_is_down_at_that_end_only
+    MTU 9000 against 1500, path MTU 1024         test_addresses  ends_of_one_rail_with_different_mtu; - it passes
     the same, path MTU 4096: large messages hang - (the two MTUs and both active MTUs are told, as above)
     large frames lost on the way                 test_rdma_ping  whole_packets_lost_on_the_way (by RDMA, datagrams)
 
-Beside that table: cables that lead elsewhere, carry one way, loop, or end in a switch without VLANs; foreign frames,
-beacons of another run (test_cabling); one subnet or one address twice, VLANs, routes and rules that lead elsewhere,
-addresses that no file brings back (test_addresses, test_several); HCAs gone, renamed, bonded, bridged, with an MTU
-that did not follow, without rights to lock memory or to send beacons (test_devices); cloned machines, clocks,
-firewalls (test_hosts); sysfs, device files and /dev/shm withheld, ACS (test_hidden); flapping carriers and forged
-lines of the kernel's log (test_traces). What is healthy, and that the probe knows more of it than the usual tools do:
-test_healthy, test_healthy_tools.
+Beside that table: cables that lead elsewhere, loop, or end in a switch without VLANs, beacons of another run
+(test_cabling), cables that carry one way (test_rdma_ping); one subnet twice, VLANs, routes and rules that lead
+elsewhere (test_several), foreign ports and networks (test_addresses); HCAs gone, with an MTU that did not follow,
+without rights to lock memory or to send beacons, without device files (test_devices), renamed, bonded, bridged
+(test_lists); one address twice, cloned machines, clocks (test_hosts); one machine twice, no port up (test_named_twice);
+firewalls, addresses that no file brings back (test_reach); sysfs, device files and /dev/shm withheld, ACS
+(test_hidden); flapping carriers, forged lines of the kernel's log, a pinned index that fits some ports (test_traces).
+What is healthy, and that the probe knows more of it than the usual tools do: test_healthy, test_healthy_links,
+test_healthy_tools.
 """
 
 from __future__ import annotations
@@ -69,11 +75,22 @@ def booted() -> Iterator[RoceLab]:
 @pytest.fixture
 def lab(booted: RoceLab) -> Iterator[RoceLab]:
     """The healthy lab; whatever the test does to it is undone."""
-    yield booted
-    booted.restore()
+    try:
+        yield booted
+    finally:
+        booted.restore()
 
 
-@pytest.fixture
-def healthy(lab: RoceLab) -> Fabric:
-    """A scan of the healthy lab, shared while nothing is done to its guests."""
-    return lab.healthy()
+@pytest.fixture(scope="module")
+def scene(booted: RoceLab) -> Iterator[RoceLab]:
+    """The healthy lab for all faults of a module, made at once; undone after its last test."""
+    try:
+        yield booted
+    finally:
+        booted.restore()
+
+
+@pytest.fixture(scope="session")
+def healthy(booted: RoceLab) -> Fabric:
+    """A scan of the healthy lab, made once."""
+    return booted.healthy()

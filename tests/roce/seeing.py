@@ -25,6 +25,11 @@ def told(fabric: Fabric) -> list[tuple[str, str, str]]:
     return [(one.severity, one.id, one.subject) for one in fabric.findings if one.severity != "info"]
 
 
+def wrong(fabric: Fabric) -> set[tuple[str, str]]:
+    """Id and subject of every finding that is more than information: what a scene of faults must come to, no more."""
+    return {(id, subject) for _severity, id, subject in told(fabric)}
+
+
 def ids(fabric: Fabric) -> set[str]:
     """The ids of all findings."""
     return {one.id for one in fabric.findings}
@@ -60,6 +65,13 @@ def ipv4(fabric: Fabric, name: str, hca: str) -> set[str]:
 def links(fabric: Fabric) -> list[tuple[str, str, str]]:
     """Kind and both ends (node/netdev) of every link."""
     return [(one.kind, f"{one.a.node}/{one.a.netdev}", f"{one.b.node}/{one.b.netdev}") for one in proven(fabric)]
+
+
+def between(fabric: Fabric, subject: str) -> Link:
+    """The link called `NODE/NETDEV - NODE/NETDEV`."""
+    return next(
+        one for one in proven(fabric) if f"{one.a.node}/{one.a.netdev} - {one.b.node}/{one.b.netdev}" == subject
+    )
 
 
 def proven(fabric: Fabric) -> tuple[Link, ...]:

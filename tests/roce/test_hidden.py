@@ -5,15 +5,13 @@ All of it is done at once, one scan looks, and each test tells one fault's findi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Port
 from tests.labs.lab import RoceLab
 from tests.labs.seed import HCAS, PORTS
-from tests.roce.seeing import found, hcas, netdev, node, told
+from tests.roce.seeing import found, hcas, netdev, node, wrong
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
@@ -22,17 +20,14 @@ REDIRECT = "setpci -s $(basename $(dirname $(readlink -f /sys/class/net/{port}/d
 
 
 @pytest.fixture(scope="module")
-def fabric(booted: RoceLab) -> Iterator[Fabric]:
+def fabric(scene: RoceLab) -> Fabric:
     hide = "mount -t tmpfs tmpfs {0}"
-    booted.alpha.do(hide.format("/sys/class/infiniband"), undo="umount /sys/class/infiniband")
-    booted.beta.do(hide.format("/dev/infiniband") + "\ntouch /dev/infiniband/rdma_cm", undo="umount /dev/infiniband")
-    booted.beta.do("mount -o remount,size=64m /dev/shm", undo="mount -o remount,size=50% /dev/shm")
+    scene.alpha.do(hide.format("/sys/class/infiniband"), undo="umount /sys/class/infiniband")
+    scene.beta.do(hide.format("/dev/infiniband") + "\ntouch /dev/infiniband/rdma_cm", undo="umount /dev/infiniband")
+    scene.beta.do("mount -o remount,size=64m /dev/shm", undo="mount -o remount,size=50% /dev/shm")
     redirect = {value: REDIRECT.format(port=F0, value=value) for value in ("c", "0")}
-    booted.beta.do(redirect["c"], undo=redirect["0"])
-    try:
-        yield booted.scan()
-    finally:
-        booted.restore()
+    scene.beta.do(redirect["c"], undo=redirect["0"])
+    return scene.scan()
 
 
 def test_hcas_that_sysfs_hides_are_told_by_rdma_netlink(fabric: Fabric) -> None:
@@ -98,7 +93,7 @@ def test_a_bridge_that_redirects_what_its_port_sends(fabric: Fabric) -> None:
 
 
 def test_nothing_else_is_found(fabric: Fabric) -> None:
-    assert {(id, subject) for _severity, id, subject in told(fabric)} == {
+    assert wrong(fabric) == {
         ("uverbs-missing", "beta"),
         ("dev-shm-too-small", "beta"),
     }

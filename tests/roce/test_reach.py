@@ -1,19 +1,24 @@
-"""Datagrams and TCP beside real RDMA: large frames lost at the panel, and a firewall that lets RDMA pass alone."""
+"""Datagrams and TCP beside real RDMA: a firewall that lets RDMA pass alone, a rendezvous port that is taken.
+
+Beside them addresses that no file brings back: all at once, one scan, beacons, RDMA, datagrams and TCP. Large frames
+that get lost are test_rdma_ping's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from fabricdoc.fabric.cables import BEACONS_ALONE
 from fabricdoc.fabric.reaching import with_reach
-from tests.labs.lab import RoceLab
+from fabricdoc.model.fabric import Fabric
+from tests.labs.lab import BY_RDMA, RoceLab
 from tests.labs.seed import BETA, PORTS
-from tests.roce.seeing import found, ids, links, proven
+from tests.roce.seeing import found, links, proven, wrong
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
 F0, F1 = PORTS
-REACHED = BEACONS_ALONE._replace(weak=(with_reach,))
 DROP = """table inet lab {
   chain input {
     type filter hook input priority 0; policy drop;
@@ -23,22 +28,27 @@ DROP = """table inet lab {
     ct state established,related accept
   }
 }"""
+HOLD = 'import socket, time; s = socket.create_server(("0.0.0.0", 29500)); time.sleep(300)'
 
 
-def test_a_healthy_pair_pings_and_dials_both_ways(lab: RoceLab) -> None:
-    fabric = lab.cables(evidence=REACHED)
-    for one in proven(fabric):
-        proof = next(proof for proof in one.more_proofs if proof.method == "ping")
-        assert (proof.frames_a_to_b, proof.frames_b_to_a) == (2, 2)
-        assert "8972 bytes arrived" in proof.detail
-    assert not ids(fabric) & {"mtu-black-hole", "bootstrap-port-blocked", "rendezvous-port-taken", "reach-not-tried"}
-
-
-def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(lab: RoceLab) -> None:
+@pytest.fixture(scope="module")
+def fabric(scene: RoceLab) -> Iterator[Fabric]:
     """Soft RoCE comes in through the kernel's UDP, so the firewall lets port 4791 in, as a NIC would past it."""
-    lab.beta.do(f"nft -f - <<'END'\n{DROP}\nEND\n", undo="nft flush ruleset")
-    fabric = lab.cables(evidence=REACHED)
-    assert len(links(fabric)) == 2
+    scene.alpha.do(f"python3 -c '{HOLD}' >/dev/null 2>&1 & echo $! > /run/holder\n", undo="kill $(cat /run/holder)")
+    scene.beta.do(f"nft -f - <<'END'\n{DROP}\nEND\nrm /etc/network/interfaces\n", undo="nft flush ruleset")
+    assert "0 received" in scene.alpha.ask(f"ping -c 1 -W 2 {BETA.addresses[1]} || true\n")
+    yield scene.cables(evidence=BY_RDMA._replace(weak=(with_reach,)))
+
+
+def test_a_firewall_that_drops_by_default(fabric: Fabric) -> None:
+    finding = found(fabric, "host-firewall", "beta")
+    assert (finding.severity, finding.evidence[0].text.startswith("nftables")) == ("warning", True)
+    # frames of another EtherType pass beside it
+    assert [kind for kind, _a, _b in links(fabric)] == ["cable", "cable"]
+
+
+def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(fabric: Fabric) -> None:
+    assert [one.rdma for one in proven(fabric)] == [True, True]
     blocked = found(fabric, "bootstrap-port-blocked", "alpha")
     assert (blocked.severity, blocked.subject) == ("error", f"alpha -> beta {BETA.addresses[1]}")
     assert "got no answer" in blocked.evidence[0].text
@@ -46,14 +56,19 @@ def test_rdma_passes_while_bootstrap_is_dropped_in_one_direction(lab: RoceLab) -
     assert [one.subject for one in fabric.findings if one.id == "bootstrap-port-blocked"] == [blocked.subject]
 
 
-def test_the_rendezvous_port_held_by_another_process(lab: RoceLab) -> None:
-    lab.alpha.do(
-        "python3 -c 'import socket, time; s = socket.create_server((\"0.0.0.0\", 29500)); time.sleep(300)' "
-        ">/dev/null 2>&1 & echo $! > /run/holder\nsleep 2\n"
-    )
-    try:
-        fabric = lab.cables(evidence=REACHED)
-    finally:
-        lab.alpha.ask("kill $(cat /run/holder)\n")
+def test_the_rendezvous_port_held_by_another_process(fabric: Fabric) -> None:
     taken = found(fabric, "rendezvous-port-taken", "alpha")
     assert "in use by python3 (pid " in taken.evidence[0].text
+
+
+def test_addresses_that_no_file_brings_back(fabric: Fabric) -> None:
+    assert len(found(fabric, "address-not-persistent", "beta", F0).evidence) == 2
+    assert "address-not-persistent" not in {id for id, subject in wrong(fabric) if subject == "alpha"}
+
+
+def test_nothing_else_is_found(fabric: Fabric) -> None:
+    assert wrong(fabric) == {
+        ("host-firewall", "beta"),
+        ("bootstrap-port-blocked", f"alpha -> beta {BETA.addresses[1]}"),
+        ("address-not-persistent", "beta"),
+    }

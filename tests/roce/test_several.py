@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.labs.lab import RoceLab
 from tests.labs.seed import ALPHA, BETA, HCAS, PORTS
-from tests.roce.seeing import found, hcas, ipv4, netdev, node
+from tests.roce.seeing import found, hcas, ipv4, netdev, node, wrong
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
@@ -32,15 +30,12 @@ ip rule add from {ALPHA.addresses[0]} table 77 priority 100
 
 
 @pytest.fixture(scope="module")
-def fabric(booted: RoceLab) -> Iterator[Fabric]:
-    for guest in booted.guests:
+def fabric(scene: RoceLab) -> Fabric:
+    for guest in scene.guests:
         guest.run_with(NCCL_IB_GID_INDEX=PINS[guest.name])
-    try:
-        booted.beta.do(f"ip address flush dev {F0} scope global\nip address add 192.168.11.3/24 dev {F0}")
-        booted.alpha.do(ON_ALPHA, undo="ip rule del priority 100")
-        yield booted.scan()
-    finally:
-        booted.restore()
+    scene.beta.do(f"ip address flush dev {F0} scope global\nip address add 192.168.11.3/24 dev {F0}")
+    scene.alpha.do(ON_ALPHA, undo="ip rule del priority 100")
+    return scene.scan()
 
 
 def test_a_vlan_and_a_second_address_bring_gids_of_their_own(fabric: Fabric) -> None:
@@ -101,3 +96,13 @@ def test_a_pinned_gid_index_that_leads_to_an_empty_slot_or_behind_the_table(
     finding = found(fabric, "gid-index-drifted", name, hca)
     assert (finding.severity, finding.subject) == ("error", f"{name}/{hca}")
     assert f"slot {PINS[name]} is empty" in finding.cause
+
+
+def test_nothing_else_is_found(fabric: Fabric) -> None:
+    assert wrong(fabric) == {
+        ("nics-share-subnet", "beta: 192.168.11.0/24"),
+        ("default-route-on-fabric", f"alpha/{F1}"),
+        ("ring-forwarding-off", "beta"),
+        *(("gid-index-drifted", f"{name}/{hca}") for name in PINS for hca in HCAS),
+        *(("address-not-persistent", name) for name in PINS),
+    }

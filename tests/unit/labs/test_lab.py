@@ -1,12 +1,14 @@
-"""The lab's own economy: a healthy scan is made once, and made anew after something was done to a guest."""
+"""The lab's own economy: what is healthy is looked at once, before any fault; restored are both guests at once."""
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from tests.labs import lab
 from tests.labs.lab import CROSSED, STRAIGHT, RoceLab
@@ -58,13 +60,22 @@ def two() -> RoceLab:
     return RoceLab(panel, vms, guests)
 
 
-def test_a_healthy_scan_is_shared_while_only_cables_change(two: RoceLab, scans: list[int]) -> None:
-    two.healthy()
+def test_what_is_healthy_is_looked_at_once(two: RoceLab, scans: list[int]) -> None:
+    healthy = two.healthy()
+    two.beta.changed = True
     two.panel.wire(*STRAIGHT)
-    two.cables()
+    assert two.healthy() is healthy
     two.restore()
-    two.cables()
+    assert two.healthy() is two.linked() is healthy
     assert len(scans) == 1
+
+
+def test_cables_are_mapped_over_a_scan_of_their_own_or_one_made_before(two: RoceLab, scans: list[int]) -> None:
+    healthy = two.healthy()
+    two.panel.wire(*STRAIGHT)
+    assert two.cables(healthy) is healthy
+    assert two.cables() is not healthy
+    assert len(scans) == 2
 
 
 def test_guests_forget_what_wrong_cables_taught_them(two: RoceLab, scans: list[int]) -> None:
@@ -76,26 +87,34 @@ def test_guests_forget_what_wrong_cables_taught_them(two: RoceLab, scans: list[i
     assert scans == []
 
 
-def test_whatever_is_done_to_a_guest_takes_a_new_scan_then_and_afterwards(two: RoceLab, scans: list[int]) -> None:
-    two.healthy()
+def test_a_faulty_lab_is_not_taken_for_a_healthy_one(two: RoceLab, scans: list[int]) -> None:
     two.beta.changed = True
-    two.cables()
-    assert len(scans) == 2
+    for look in (two.healthy, two.linked):
+        with pytest.raises(AssertionError, match="not healthy"):
+            look()
+    two.restore()
+    two.pull("alpha", "enp1s0f0np0")
     with pytest.raises(AssertionError, match="not healthy"):
         two.healthy()
     two.restore()
-    two.healthy()
-    two.healthy()
-    assert len(scans) == 3
+    two.linked()
+    assert len(scans) == 1
 
 
-def test_a_pulled_cable_is_something_done(two: RoceLab, scans: list[int]) -> None:
-    two.healthy()
-    two.pull("alpha", "enp1s0f0np0")
-    two.cables()
+def test_both_guests_are_restored_at_once(two: RoceLab) -> None:
+    """Each waits for the other within its own restore, which one after the other would never end."""
+    meeting = threading.Barrier(2, timeout=10)
+    for guest in two.guests:
+        guest.changed = True
+        guest.restore = meeting.wait  # type: ignore[method-assign]
     two.restore()
-    two.cables()
-    assert len(scans) == 3
+
+
+def test_rdma_is_asked_of_links_or_of_subnets(two: RoceLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "proven_by_rdma", lambda _nodes, fabric, _progress: fabric)
+    proven = Fabric(links=())
+    assert two.by_rdma(proven).links == ()
+    assert isinstance(two.by_subnet(proven).links, Unknown)
 
 
 def test_another_wiring_is_told_from_the_same_one(tmp_path: Any) -> None:
