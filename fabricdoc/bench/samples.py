@@ -22,14 +22,13 @@ GATE_COST_LIMIT = 0.10
 
 
 def samples_of(events: Sequence[Mapping[str, Any]]) -> dict[SampleKey, tuple[float, ...]]:
-    """Raw samples in microseconds, keyed for the store, where an op out of place has a name of its own."""
-    return {
-        SampleKey(view, f"{op}{'' if in_place else OUT_OF_PLACE}", size, dtype, int(event["rank"])): _numbers(
-            event["samples"]
-        )
-        for event in events
-        for view, op, size, dtype, in_place in (_key(event),)
-    }
+    """Raw samples in microseconds, keyed for the store."""
+    return {_sample_key(event): _numbers(event["samples"]) for event in events}
+
+
+def _sample_key(event: Mapping[str, Any]) -> SampleKey:
+    view, op, size, dtype, in_place = _key(event)
+    return SampleKey(view, op, size, dtype, int(event["rank"]), in_place)
 
 
 def cells_of(

@@ -189,7 +189,7 @@ class RunStore:
                 (self._resolve(run_id), number),
             ).fetchall()
         try:
-            return {SampleKey(*row[:5], in_place=bool(row[5])): packing.unpack(row[6], row[7]) for row in rows}
+            return {SampleKey(*row[:5])._replace(in_place=bool(row[5])): packing.unpack(*row[6:]) for row in rows}
         except ValueError as error:
             raise StoreError(f"the samples of launch {number} in {self.path} are damaged: {error}") from error
 

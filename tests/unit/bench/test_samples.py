@@ -42,10 +42,10 @@ def test_views_are_never_mixed() -> None:
     assert sorted(cell.view for cell in cells_of(events, world=2)) == ["eager", "graph"]
 
 
-def test_forms_are_never_mixed_and_have_names_of_their_own_in_the_store() -> None:
+def test_forms_are_never_mixed_and_are_kept_apart_in_the_store() -> None:
     events = [event(rank, [1.0], op="all_gather", in_place=form) for rank in (0, 1) for form in (True, False)]
     assert sorted(cell.in_place for cell in cells_of(events, world=2)) == [False, True]
-    assert {key.op for key in samples_of(events)} == {"all_gather", "all_gather out of place"}
+    assert {(key.op, key.in_place) for key in samples_of(events)} == {("all_gather", True), ("all_gather", False)}
     assert len(samples_of(events)) == 4
 
 
