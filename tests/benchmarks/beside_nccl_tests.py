@@ -62,22 +62,24 @@ class Pair:
     places: list[dict[str, Any]]
     perf: Path
     mpiexec: Path
+    made: int = 0
 
     def ours(self, sizes: Sequence[int], views: Sequence[str], calls: Mapping[str, int]) -> tuple[float, list[Any]]:
         """One launch of the bench: wall seconds, and the raw cell events of both ranks."""
-        work = dict(self.order.work) | {
-            "shapes": [{"op": "all_reduce", "size": size, "dtype": "bfloat16"} for size in sizes],
-            "views": list(views),
-            "calls": dict(calls),
-        }
-        self.order = replace(self.order, number=self.order.number + 1, work=work)
+        shapes = [{"op": "all_reduce", "size": size, "dtype": "bfloat16"} for size in sizes]
         began = time.monotonic()
-        outcome = self.agents.launch(self.order)
-        took = time.monotonic() - began
+        cells = self.cells({"shapes": shapes, "views": list(views), "calls": dict(calls)})
+        return time.monotonic() - began, cells
+
+    def cells(self, work: Mapping[str, Any]) -> list[Any]:
+        """The raw cell events of one launch of the bench with this work laid over the plan's."""
+        one = replace(self.order, number=self.order.number + self.made, work=dict(self.order.work) | dict(work))
+        self.made += 1
+        outcome = self.agents.launch(one)
         bad = {rank: end.reason for rank, end in outcome.ends.items() if end.status != "ok"}
         if bad or outcome.lost:
             raise SystemExit(f"a launch failed: {bad or outcome.lost}")
-        return took, outcome.cells
+        return outcome.cells
 
     def theirs(self, words: Sequence[str]) -> tuple[float, dict[int, float]]:
         """One launch of nccl-tests: wall seconds, and the in-place times in µs by size."""
@@ -149,7 +151,8 @@ def _place(node: Any, environment: Mapping[str, str]) -> dict[str, Any]:
 def header(run: Any, words: argparse.Namespace) -> None:
     """Date, command, machine, versions."""
     say(f"date      {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
-    say(f"command   python {' '.join(sys.argv[:2])} --launches {words.launches}")
+    own = [*sys.argv[:2], "--launches", str(words.launches)] if words.launches else sys.argv
+    say(f"command   python {' '.join(own)}")
     node = run.nodes[0]
     say(f"machine   {', '.join(node.gpus)}, {os.cpu_count()} cores, {platform.machine()}, kernel {node.kernel}")
     say(f"versions  torch {node.torch}, NCCL {node.nccl}, driver {node.nvidia_driver}")
