@@ -1,8 +1,8 @@
 """The three ways a collective is timed, never mixed: graph, eager, throughput. Gives samples in µs per call.
 
 graph: dependent calls captured in one CUDA graph with an external event after each, so every replay yields a time per
-call; where torch can't record external events, one sample per replay: its mean. Those events cost 4 to 5 µs a call at
-1-8 KiB (one H200, beside nccl-tests 2.19.6), so the calls are captured once more with events around each segment alone:
+call; where torch can't record external events, one sample per replay: its mean. Those events add 5 to 7 µs a call
+(one H200, beside nccl-tests 2.19.6), so the calls are captured once more with events around each segment alone:
 `bare` gives the mean per call of its replays, as nccl-tests -G does. eager: the same calls one by one.
 throughput: calls from 1 MiB up, back to back, one sample per repetition: total / calls. On gloo a call blocks, so the
 host clock is read between calls and there is no graph. Unless only a proof is wanted, one call that is not timed

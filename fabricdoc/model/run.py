@@ -141,8 +141,8 @@ class Cell(Frozen):
 
     `skew_us` is the median over calls of how much later the last rank entered than the first, where it was measured.
     `replay_us` (graph view) is the mean per call of a replay without an event after each call, the slowest rank's,
-    median over replays: what `nccl-tests -G 1` prints. The events that make `median_us` and the quantiles visible cost
-    4 to 5 µs a call at 1-8 KiB (measured on one H200 against nccl-tests 2.19.6), the same for every candidate.
+    median over replays: what `nccl-tests -G 1` prints. The events that make `median_us` and the quantiles visible add
+    5 to 7 µs a call (measured on one H200 beside nccl-tests 2.19.6), the same for every candidate.
     """
 
     view: View
