@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, median
+from statistics import fmean
 
 from fabricdoc.bench.relabelling import resolves, typical_interval
 from fabricdoc.bench.trend import Trend, trend_of
@@ -220,25 +220,24 @@ def _interval(centre: float, low: float, high: float, blocks: int, method: Metho
 def aa_floor(log_ratios: Sequence[float]) -> float:
     """What base against itself shows at this number of blocks, as a ratio minus 1.
 
-    `log_ratios` holds ln(first base launch / second base launch) of each block. The floor is the half width of
-    the 95 % t interval of their mean plus the size of that mean (a drift inside blocks counts as noise too),
-    taken back from logarithms. A candidate must clear 1 by more than this. One block: the one difference seen;
-    none: 0.0.
+    `log_ratios` holds ln(first base launch / second base launch) of each block. The floor is the size of their mean,
+    or its standard error where that is larger, taken back from logarithms: the effect that base has on itself, by a
+    drift inside blocks or by chance. A candidate's interval, which carries its own 95 %, must clear 1 by more than
+    this. One block: the one difference seen; none: 0.0.
     """
     if not log_ratios:
         return 0.0
-    half = half_width(log_ratios) if len(log_ratios) > 1 else 0.0
-    return _bounded_exp(half + abs(fmean(log_ratios))) - 1.0
+    error = deviation(log_ratios) / math.sqrt(len(log_ratios)) if len(log_ratios) > 1 else 0.0
+    return _bounded_exp(max(error, abs(fmean(log_ratios)))) - 1.0
 
 
 def smallest_effect(half_widths: Sequence[float], floor: float) -> float:
-    """The effect, as a ratio minus 1, that would have just been called better.
+    """The effect, as a ratio minus 1, that would just have been called better of any candidate.
 
-    `half_widths` are the half widths of the candidates' intervals in log units; the typical one (median) is
-    taken, and the A/A `floor` (a ratio minus 1) lies on top. Without any half width: the floor alone.
+    `half_widths` are the half widths of the candidates' intervals in log units; the widest is taken, and the A/A
+    `floor` (a ratio minus 1) lies on top. Without any half width: the floor alone.
     """
-    typical = median(half_widths) if half_widths else 0.0
-    return _bounded_exp(typical + math.log1p(floor)) - 1.0
+    return _bounded_exp(max(half_widths, default=0.0) + math.log1p(floor)) - 1.0
 
 
 def blocks_needed(spread: float, base_spread: float, effect: float, *, comparisons: int = 1) -> int | None:
@@ -251,8 +250,7 @@ def blocks_needed(spread: float, base_spread: float, effect: float, *, compariso
 
     def enough(blocks: int) -> bool:
         own = student_t_quantile(1.0 - _tail(comparisons, 0.95), blocks - 1) * spread
-        floor = student_t_quantile(0.975, blocks - 1) * base_spread
-        return (own + floor) / math.sqrt(blocks) <= target
+        return (own + base_spread) / math.sqrt(blocks) <= target
 
     if not enough(MOST_BLOCKS):
         return None

@@ -61,10 +61,9 @@ def judge(run: Run, profile: Profile, objective: Objective = "mix") -> Verdict:
     }
     live = [name for name, verdict in settled.items() if verdict is None]
     current = next((one.name for one in run.plan.candidates if one.role == "current" and one.name in live), None)
-    search, confirm = (
-        _round(Scales.of(blocks_of(run, rounds, base.name), profile), live, objective, current)
-        for rounds in (SEARCHED, CONFIRMED)
-    )
+    scales = Scales.of(blocks_of(run, SEARCHED, base.name), profile)
+    search = _round(scales, live, current, due=len(due_phases(objective, scales.recipes)) or 1)
+    confirm = _round(Scales.of(blocks_of(run, CONFIRMED, base.name), profile), live, current, due=1)
     judged = [
         _judge_candidate(one, run, settled[one.name], search, confirm, objective)
         for one in run.plan.candidates
@@ -84,10 +83,12 @@ def _launches(run: Run, name: str) -> tuple[Launch, ...]:
     return tuple(launch for launch in run.launches if launch.candidate == name)
 
 
-def _round(scales: Scales, live: Sequence[str], objective: Objective, current: str | None) -> _Round:
-    """Weigh every live candidate that the round has; the intervals are corrected for all of them, dropped ones too."""
+def _round(scales: Scales, live: Sequence[str], current: str | None, *, due: int) -> _Round:
+    """Weigh every live candidate that the round has; the intervals are corrected for all of them, dropped ones too.
+
+    `due` is the number of stages in which each of them may win: to be confirmed, it is the one that it won in.
+    """
     tried = [name for name in live if scales.paired(name)]
-    due = len(due_phases(objective, scales.recipes)) or 1
     weighed = {name: weigh(name, scales, len(tried), due=due, current=current) for name in tried}
     return _Round(scales, weighed, due * (len(tried) or 1))
 

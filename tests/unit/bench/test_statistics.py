@@ -247,7 +247,7 @@ def test_one_value_on_a_side_says_nothing_about_a_difference() -> None:
 def test_the_blocks_needed_are_the_fewest_that_would_call_the_effect(spread: float, base_spread: float) -> None:
     def smallest(blocks: int) -> float:
         own = stats.t.ppf(1 - 0.025 / 4, blocks - 1) * spread
-        return math.exp((own + stats.t.ppf(0.975, blocks - 1) * base_spread) / math.sqrt(blocks)) - 1
+        return math.exp((own + base_spread) / math.sqrt(blocks)) - 1
 
     needed = subject.blocks_needed(spread, base_spread, 0.05, comparisons=4)
     assert needed is not None
@@ -260,10 +260,11 @@ def test_hopeless_noise_has_no_number_of_blocks() -> None:
     assert subject.blocks_needed(math.inf, 0.1, 0.05) is None
 
 
-def test_aa_floor_is_half_width_plus_drift() -> None:
-    logs = [0.02, -0.01, 0.03, 0.00, 0.01, 0.01]
-    half = stats.t.ppf(0.975, 5) * stdev(logs) / math.sqrt(6)
-    assert subject.aa_floor(logs) == pytest.approx(math.exp(half + abs(fmean(logs))) - 1, rel=1e-9)
+def test_aa_floor_is_the_effect_of_base_on_itself_or_its_error() -> None:
+    steady = [0.02, -0.02, 0.03, -0.03, 0.01, -0.01]
+    assert subject.aa_floor(steady) == pytest.approx(math.exp(stdev(steady) / math.sqrt(6)) - 1, rel=1e-9)
+    drifting = [0.05, 0.06, 0.04, 0.05, 0.05, 0.05]
+    assert subject.aa_floor(drifting) == pytest.approx(math.exp(0.05) - 1, rel=1e-9)
 
 
 @settings(deadline=None)
@@ -286,8 +287,8 @@ def test_smallest_effect_is_the_ratio_that_would_just_have_been_called() -> None
     assert shifted_low == pytest.approx(1 + floor, rel=1e-9)
 
 
-def test_smallest_effect_takes_the_typical_candidate() -> None:
-    assert subject.smallest_effect([0.01, 0.02, 9.0], 0.0) == pytest.approx(math.exp(0.02) - 1)
+def test_smallest_effect_takes_the_least_certain_candidate() -> None:
+    assert subject.smallest_effect([0.01, 0.05, 0.02], 0.0) == pytest.approx(math.exp(0.05) - 1)
     assert subject.smallest_effect([], 0.05) == pytest.approx(0.05)
 
 
