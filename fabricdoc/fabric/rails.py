@@ -50,12 +50,13 @@ class Rail:
 def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
     """Rails that reach every node: from the links when they are known, else from shared IPv4 subnets.
 
-    They are in the order in which NCCL numbers the first node's HCAs; ports without one follow by name.
+    They are in the order in which NCCL numbers the first node's HCAs; ports without one follow by name. None takes a
+    port whose HCA is known not to be ACTIVE: NCCL passes over it without a word.
     """
     names = [node.name for node in fabric.nodes]
     if isinstance(fabric.links, Unknown):
         return _from_subnets(fabric.nodes)
-    groups = joined_ports([link for link in fabric.links if can_carry(link)])
+    groups = living(joined_ports([link for link in fabric.links if can_carry(link)]), fabric)
     networks = {(node.name, netdev.name): net for node in fabric.nodes for netdev, net, _ip in _addresses(node)}
     places = {key: place for node in fabric.nodes for key, place in device_places(node).items()}
 
@@ -69,6 +70,18 @@ def rails_of(fabric: Fabric) -> tuple[Rail, ...]:
 def can_carry(link: Link) -> bool:
     """Whether a link can carry a rail: both ways, between nodes, and not where RDMA was tried and failed."""
     return link.kind in ("cable", "segment") and link.rdma is not False
+
+
+def living(groups: Sequence[Sequence[RailPort]], fabric: Fabric) -> list[list[RailPort]]:
+    """The groups without ports whose HCA's port is known to be in another state than ACTIVE."""
+    dead = {
+        (node.name, port.netdev)
+        for node in fabric.nodes
+        for hca in (() if isinstance(node.hcas, Unknown) else node.hcas)
+        for port in hca.ports
+        if isinstance(port.state, str) and port.state != "ACTIVE"
+    }
+    return [[port for port in group if (port.node, port.netdev) not in dead] for group in groups]
 
 
 def device_places(node: Node) -> dict[PortKey, int]:

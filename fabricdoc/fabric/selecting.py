@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fabricdoc.checks import Ring, rings_of
 from fabricdoc.fabric.advising import advice_on
 from fabricdoc.fabric.beacons import SOFTWARE
-from fabricdoc.fabric.rails import Rail, RailPort, can_carry, device_places, joined_ports, rails_of
+from fabricdoc.fabric.rails import Rail, RailPort, can_carry, device_places, joined_ports, living, rails_of
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Link, Node, NodeSelectors, PortSet, Selectors
 from fabricdoc.model.selectors import SetName
@@ -48,7 +48,7 @@ def selectors_of(fabric: Fabric) -> Selectors | None:
     links = proven_links(fabric)
     if not links:
         return None
-    rails = _usable(rails_of(fabric), fabric)
+    rails = _usable(rails_of(fabric))
     ring = next((ring for ring in rings_of(fabric) if len(ring.nodes) == len(fabric.nodes)), None)
     choices = rail_choices(fabric, rails) if rails else loose_choices(fabric, links, ring)
     shared = {} if rails else shared_interfaces(fabric, links)
@@ -66,22 +66,11 @@ def proven_links(fabric: Fabric) -> list[Link]:
     return [link for link in links if can_carry(link) and link.a.node != link.b.node]
 
 
-def _usable(rails: Sequence[Rail], fabric: Fabric) -> list[Rail]:
-    """Rails that can be listed: with writable names; where any have HCAs, those of which none is known to be down.
-
-    At most as many as NCCL reads of a list.
-    """
-    down = {
-        (node.name, hca.name)
-        for node in fabric.nodes
-        for hca in (() if isinstance(node.hcas, Unknown) else node.hcas)
-        for port in hca.ports
-        if isinstance(port.state, str) and port.state != "ACTIVE"
-    }
+def _usable(rails: Sequence[Rail]) -> list[Rail]:
+    """Rails that can be listed: with writable names; where any have HCAs, those. At most as many as NCCL reads."""
     written = [rail for rail in rails if all(map(is_writable, rail.ports))]
     with_hcas = [rail for rail in written if all(port.hca for port in rail.ports)]
-    active = [rail for rail in with_hcas if not any((port.node, str(port.hca)) in down for port in rail.ports)]
-    return (active or ([] if with_hcas else written))[:MOST_ENTRIES]
+    return (with_hcas or written)[:MOST_ENTRIES]
 
 
 def rail_choices(fabric: Fabric, rails: Sequence[Rail]) -> list[Choice]:
@@ -134,7 +123,7 @@ def proven_ports(fabric: Fabric, links: Sequence[Link]) -> dict[str, list[RailPo
     """The ports of each node that meet another node, in NCCL's order; those with HCAs only, where any has one."""
     places = {key: place for node in fabric.nodes for key, place in device_places(node).items()}
     found: dict[str, list[RailPort]] = {node.name: [] for node in fabric.nodes}
-    for group in joined_ports(links):
+    for group in living(joined_ports(links), fabric):
         for port in group if len({one.node for one in group}) > 1 else ():
             if port.node in found and is_writable(port):
                 found[port.node].append(port)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fabricdoc.fabric.rails import joined_ports, rails_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
-from tests.fabrics import crossed_pair, link, netdev, node
+from tests.fabrics import crossed_pair, hca, link, netdev, node
 from tests.fabrics.altering import changed
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_pair, spark_ring, spark_switch
@@ -136,3 +136,21 @@ def test_a_link_over_which_rdma_failed_carries_no_rail() -> None:
     links = (broken.model_copy(update={"rdma": False}), other.model_copy(update={"rdma": Unknown(unknown="no verbs")}))
     rails = rails_of(fabric.model_copy(update={"links": links}))
     assert [[port.netdev for port in rail.ports] for rail in rails] == [["p1", "p0"]]
+
+
+def test_a_rail_never_takes_a_port_whose_hca_is_dead_on_any_node() -> None:
+    """NCCL passes over it without a word; a state that was not read counts as it did."""
+    fabric = changed(spark_pair("straight"), "spark-b", "port", "roceP2p1s0f0", state="DOWN")
+    assert ports(fabric) == [["rocep1s0f0"] * 2, ["rocep1s0f1"] * 2, ["roceP2p1s0f1"] * 2]
+    assert ports(changed(fabric, "spark-b", "port", state="DOWN")) == []
+    blind = changed(spark_pair("straight"), "spark-b", "port", state=Unknown(unknown="EINVAL"))
+    assert ports(blind) == ports(spark_pair("straight"))
+
+
+def test_one_dead_port_of_an_hca_with_two_leaves_the_other() -> None:
+    two = hca("mlx4_0", "p0")
+    second = two.ports[0].model_copy(update={"number": 2, "netdev": "p1", "state": "DOWN"})
+    cards = two.model_copy(update={"ports": (*two.ports, second)})
+    nodes = tuple(node(name, hcas=[cards], netdevs=[netdev("p0"), netdev("p1")]) for name in ("a", "b"))
+    links = tuple(link(("a", port, None), ("b", port, None), hca=True) for port in ("p0", "p1"))
+    assert [[one.netdev for one in rail.ports] for rail in rails_of(Fabric(nodes=nodes, links=links))] == [["p0", "p0"]]

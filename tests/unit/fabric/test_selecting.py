@@ -253,3 +253,12 @@ def test_any_cabling_of_three_lists_proven_ports_only(wires: list[Wire]) -> None
         for chosen in one.sets:
             assert all((one.node, device[-2:]) in cabled for device in chosen.hcas)
         assert bool(one.sets) == any(node == one.node for node, _function in cabled)
+
+
+def test_a_dead_hca_is_in_no_list_of_a_ring_either() -> None:
+    """Where no rail reaches every node, ports are listed one by one."""
+    fabric = changed(spark_ring(), "spark-b", "port", "roceP2p1s0f0", state="DOWN")
+    found = told(fabric)
+    listed = {name for one in found.nodes if one.node == "spark-b" for chosen in one.sets for name in chosen.hcas}
+    assert "rocep1s0f0" in listed
+    assert "roceP2p1s0f0" not in listed
