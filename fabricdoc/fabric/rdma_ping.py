@@ -19,7 +19,7 @@ from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import DEFAULT_PYTHON, Channels, NodeSpec, open_some
+from fabricdoc.transport import Channels, NodeSpec, open_some
 
 Key = frozenset[PortKey]
 INSTALL = (
@@ -50,26 +50,25 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
 
 
 def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> tuple[Channels, dict[str, NodeError]]:
-    """The probes, in the server's container where a node itself has no libibverbs, on the node where that fails.
+    """The probes, where the server is when a node itself has no libibverbs, and on the node when that fails.
 
     And why others did not start.
     """
     nodes = {node.name: node for node in fabric.nodes}
-    placed = {spec.name: in_container(spec, nodes[spec.name]) for spec in specs}
-    channels, failed = open_some(list(placed.values()), PROBE)
-    if not any(placed[spec.name] != spec for spec in specs if spec.name in failed):
+    bare = {spec.name: replace(spec, container="", image="") for spec in specs}
+    boxed = {spec.name for spec in specs if needs_server(spec, nodes[spec.name])}
+    channels, failed = open_some([spec if spec.name in boxed else bare[spec.name] for spec in specs], PROBE)
+    if not boxed & set(failed):
         return channels, failed
     channels.close()
-    return open_some([spec if spec.name in failed else placed[spec.name] for spec in specs], PROBE)
+    return open_some([spec if spec.name in boxed - set(failed) else bare[spec.name] for spec in specs], PROBE)
 
 
-def in_container(spec: NodeSpec, node: Node) -> NodeSpec:
-    """The running container that fabric.toml names for a node whose scan found no libibverbs; else the node itself."""
-    kind = spec.where.kind
-    if not spec.container or kind not in ("local", "ssh") or not isinstance(node.host.libibverbs, Unknown):
-        return spec
-    inner = spec.container if kind == "local" else f"{spec.target}/{spec.container}"
-    return replace(spec, target=f"docker:{inner}", container="", image="", python=DEFAULT_PYTHON)
+def needs_server(spec: NodeSpec, node: Node) -> bool:
+    """Whether the probe has to run in the server's container, or one of its image: no libibverbs on the node itself."""
+    if not (spec.container or spec.image) or spec.where.kind not in ("local", "ssh"):
+        return False
+    return isinstance(node.host.libibverbs, Unknown)
 
 
 def _possible(pairs: Iterable[Pair], able: Mapping[str, str]) -> list[Pair]:

@@ -1,10 +1,10 @@
 """A program of its own, sent to a node: put one python into the server's container, or into a new one of its image.
 
-Run on the node as `python3 -c BOX in|of|end PLACE LABEL NAMES PYTHON-ARGUMENTS...`: `in` enters the running container
-PLACE, `of` starts one from the image PLACE that is gone when its input ends, `end` removes the one that `of` started
-under LABEL. NAMES are variables to hand in, comma separated, taken from this program's own environment. It decides
-there, since only the node knows which runtime, which devices and which driver it has. Standard library only; nothing
-is pulled, and no other container is touched.
+Run on the node as `python3 -c BOX in|of|plain|end PLACE LABEL NAMES PYTHON-ARGUMENTS...`: `in` enters the running
+container PLACE, `of` starts one from the image PLACE that is gone when its input ends, `plain` the same without the
+GPUs, `end` removes the one that was started under LABEL. NAMES are variables to hand in, comma separated, taken from
+this program's own environment. It decides there, since only the node knows which runtime, which devices and which
+driver it has. Standard library only; nothing is pulled, and no other container is touched.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def enter(tool: str, container: str, env: list[str], words: list[str]) -> list[s
     return [tool, "exec", "-i", *env, container, "python3", *words]
 
 
-def start(tool: str, image: str, label: str, env: list[str], words: list[str]) -> list[str]:
+def start(tool: str, image: str, label: str, env: list[str], words: list[str], *, gpus: bool) -> list[str]:
     """The argv that runs python3 in a new container: the host's network and IPC, and the devices there are."""
     argv = [tool, "run", "--rm", "-i", "--pull=never", "--network=host", "--ipc=host"]
     argv += ["--name=fabricdoc-" + label, "--label=fabricdoc=" + label]
     argv += ["--ulimit=memlock=-1:-1", "--cap-add=IPC_LOCK"]
-    argv += [GPU[tool]] if os.path.exists(DRIVER) else []  # noqa: PTH110 - no more imports than needed
+    argv += [GPU[tool]] if gpus and os.path.exists(DRIVER) else []  # noqa: PTH110 - no more imports than needed
     argv += ["--device=" + path for path in DEVICES if os.path.exists(path)]  # noqa: PTH110
     return [*argv, *env, "--entrypoint=python3", "--", image, *words]
 
@@ -52,7 +52,9 @@ def command(tool: str, words: list[str]) -> list[str]:
     env = ["--env=" + name for name in names.split(",") if name]
     if verb == "end":
         return remove(tool, label)
-    return enter(tool, place, env, words[4:]) if verb == "in" else start(tool, place, label, env, words[4:])
+    if verb == "in":
+        return enter(tool, place, env, words[4:])
+    return start(tool, place, label, env, words[4:], gpus=verb == "of")
 
 
 def main(words: list[str]) -> int:

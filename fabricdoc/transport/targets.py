@@ -21,6 +21,8 @@ from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.transport.ssh import ssh_argv
 
 ENTER = str(Path(__file__).with_name("enter.py"))
+BOXED_MODULES = ("agent", "rdma_ping")
+"""Probes that run where the server does, for what they load is there: torch, or libibverbs."""
 
 
 @dataclass(frozen=True)
@@ -73,19 +75,20 @@ def command_for(
 ) -> Command:
     """The command that runs `program(python)` (an argv for a python) on `node`.
 
-    The agent runs where the server's torch is: in the node's container, else in a new one of its image, named by
-    `label`; every other module runs on the node itself.
+    BOXED_MODULES run where the server does: in the node's container, else in a new one of its image, named by `label`;
+    every other module runs on the node itself. Only the agent's container is given the GPUs.
     """
-    if not _is_boxed(node, module):
+    if not is_boxed(node, module):
         return _placed(node, program(python_of(node)), label)
-    verb, place = ("in", node.container) if node.container else ("of", node.image)
+    new = "of" if module == "agent" else "plain"
+    verb, place = ("in", node.container) if node.container else (new, node.image)
     words = (verb, place, label, ",".join(sorted(node.env)), *program(DEFAULT_PYTHON)[1:])
     return replace(_placed(node, box_argv(python_of(node), words), label), kind="box")
 
 
 def ender_for(node: NodeSpec, program: Callable[[str], Sequence[str]], *, module: str, label: str) -> Command:
     """The command that ends what `command_for` with the same words started: `program` there, or the whole container."""
-    if _is_boxed(node, module) and not node.container:
+    if is_boxed(node, module) and not node.container:
         return _placed(node, box_argv(python_of(node), ("end", node.image, label, "")))
     return command_for(node, program, module=module, label=label)
 
@@ -100,8 +103,9 @@ def raised_as(node: NodeSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(start), tuple(end)
 
 
-def _is_boxed(node: NodeSpec, module: str) -> bool:
-    return module == "agent" and bool(node.image or node.container)
+def is_boxed(node: NodeSpec, module: str) -> bool:
+    """Whether this probe runs in a container of the node."""
+    return module in BOXED_MODULES and bool(node.image or node.container)
 
 
 def _placed(node: NodeSpec, argv: Sequence[str], label: str = "") -> Command:

@@ -49,6 +49,7 @@ class Bench:
         self.wires = Wires()
         self.probes: Probes | None = None
         self.opened: list[list[str]] = []
+        self.placed: list[list[tuple[str, str]]] = []
         self.down: dict[str, NodeError] = {}
         self.setup: Any = lambda probes: None
         monkeypatch.setattr(rdma_ping, "open_some", self._open)
@@ -58,6 +59,7 @@ class Bench:
     def _open(self, specs: Sequence[NodeSpec], module: str) -> tuple[Probes, dict[str, NodeError]]:
         assert module == "rdma_ping"
         self.opened.append([spec.name for spec in specs])
+        self.placed.append([(spec.container, spec.image) for spec in specs])
         failed = {spec.name: self.down[spec.name] for spec in specs if spec.name in self.down}
         self.probes = Probes(self.wires, [spec.name for spec in specs if spec.name not in failed])
         self.setup(self.probes)
@@ -338,33 +340,39 @@ def without_verbs(fabric: Fabric) -> Fabric:
     return fabric.model_copy(update={"nodes": tuple(one.model_copy(update={"host": host}) for one in fabric.nodes)})
 
 
-def test_a_node_without_libibverbs_is_pinged_from_the_servers_container() -> None:
+@pytest.mark.parametrize(
+    "where", [{"container": "vllm"}, {"image": "vllm:1"}, {"container": "vllm", "image": "vllm:1"}]
+)
+def test_a_node_without_libibverbs_is_pinged_from_where_its_server_is(where: dict[str, str]) -> None:
     node = without_verbs(crossed()).nodes[0]
-    assert rdma_ping.in_container(container_spec(), node) == NodeSpec("alpha", "docker:vllm")
-    assert rdma_ping.in_container(container_spec("me@spark1:2222"), node).target == "docker:me@spark1:2222/vllm"
-    with_user = rdma_ping.in_container(container_spec("spark1", user="me"), node)
-    assert (with_user.where.user, with_user.where.host, with_user.where.container) == ("me", "spark1", "vllm")
+    for target in ("local", "me@spark1:2222"):
+        assert rdma_ping.needs_server(NodeSpec("alpha", target, **where), node)
+    assert not rdma_ping.needs_server(NodeSpec("alpha", "netns:1", **where), node), "another network than the host's"
+    assert not rdma_ping.needs_server(NodeSpec("alpha", "local"), node)
 
 
-def test_a_node_with_libibverbs_is_pinged_as_it_is() -> None:
-    alpha = crossed().nodes[0]
+def test_a_node_with_libibverbs_is_pinged_as_it_is(bench: Bench) -> None:
+    alpha, beta = crossed().nodes
     has = alpha.model_copy(update={"host": alpha.host.model_copy(update={"libibverbs": "/usr/lib/libibverbs.so.1"})})
-    assert rdma_ping.in_container(container_spec(), has) == container_spec()
-    bare = NodeSpec("alpha", "local")
-    assert rdma_ping.in_container(bare, without_verbs(crossed()).nodes[0]) is bare
+    assert not rdma_ping.needs_server(container_spec(), has)
+    proven_by_rdma(
+        [container_spec(), NodeSpec("beta", "local")],
+        crossed().model_copy(update={"nodes": (has, beta)}),
+        lambda _text: None,
+    )
+    assert bench.placed == [[("", ""), ("", "")]], "neither container nor image is asked"
 
 
 def test_a_container_that_is_gone_costs_nothing_but_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
     def opening(specs: Sequence[NodeSpec], module: str) -> tuple[Probes, dict[str, NodeError]]:
-        asked.append([spec.target for spec in specs])
-        is_boxed = asked[-1][0].startswith("docker:")
-        bench.down = {"alpha": NodeError("alpha: no such container")} if is_boxed else {}
+        asked.append([spec.container for spec in specs])
+        bench.down = {"alpha": NodeError("alpha: no such container")} if asked[-1][0] else {}
         return bench._open(specs, module)
 
     monkeypatch.setattr(rdma_ping, "open_some", opening)
     specs = [container_spec(), NodeSpec("beta", "local")]
     found = proven_by_rdma(specs, without_verbs(crossed()), lambda _text: None)
-    assert asked == [["docker:vllm", "local"], ["local", "local"]]
+    assert asked == [["vllm", ""], ["", ""]]
     assert [one.rdma for one in links(found)] == [True, True]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport import NodeSpec, ask, box, open_channels
+from fabricdoc.transport import NodeSpec, ask, box, open_channels, open_some
 from fabricdoc.transport.loader import box_argv
 from tests.unit.transport.clients import Clients
 from tests.unit.transport.test_placed import wait_gone
@@ -46,6 +46,12 @@ def test_a_container_of_an_image_gets_what_the_node_has(
 ) -> None:
     only(monkeypatch, *there)
     assert box.command(tool, ["of", "engine:1", "ab12", "A,B", "-c", "x"]) == [tool, *COMMON, *middle, *END]
+
+
+def test_a_plain_container_gets_the_hcas_and_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "/dev/nvidiactl", "/dev/infiniband")
+    argv = box.command("docker", ["plain", "engine:1", "ab12", "A,B", "-c", "x"])
+    assert argv == ["docker", *COMMON, "--device=/dev/infiniband", *END]
 
 
 def test_a_running_container_is_only_entered_and_only_ours_is_removed() -> None:
@@ -162,3 +168,17 @@ def test_a_scan_of_that_node_asks_no_runtime(clients: Clients, payload: bytes) -
     (answer,) = ask([node], "echo", {"do": "echo", "value": 1}, deadline_s=20, payload=payload)
     assert answer.message == {"event": "echo", "value": 1}
     assert os.environ["PATH"].startswith(str(clients.folder))
+
+
+@pytest.mark.parametrize("where", [{"image": "engine:1"}, {"container": "serving"}], ids=["image", "container"])
+def test_the_rdma_ping_runs_where_the_server_does_and_leaves_nothing(docker: Clients, where: dict[str, str]) -> None:
+    """Its sources travel there, whatever python this is; what it says of verbs is that place's."""
+    channels, failed = open_some([NodeSpec("n", "local", **where)], "rdma_ping")
+    with channels:
+        assert failed == {}
+        name, said = channels.receive(20) or ("", {})
+        assert (name, said["event"]) == ("n", "able")
+        assert isinstance(said["reasons"], dict)
+    (words,) = docker.calls("docker")
+    assert words[0] == ("run" if "image" in where else "exec")
+    assert not any(word.startswith("--gpus") for word in words)

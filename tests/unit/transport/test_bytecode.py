@@ -78,7 +78,7 @@ def test_another_python_gets_sources(cache: Path, node: NodeSpec, module: str, i
 @pytest.fixture
 def other(monkeypatch: pytest.MonkeyPatch) -> NodeSpec:
     """This very python, as if it were that of another machine."""
-    monkeypatch.setattr(bytecode, "_is_ours", lambda _node, _inside: False)
+    monkeypatch.setattr(bytecode, "_is_ours", lambda _node, _module, _inside: False)
     bytecode._packed.cache_clear()
     yield LOCAL
     bytecode._packed.cache_clear()
