@@ -109,7 +109,8 @@ def meetings(links: tuple[Link, ...]) -> dict[str, list[Meeting]]:
 def unlistened(fabric: Fabric, unread: Iterable[str]) -> dict[str, str]:
     """Places that could not be listened on, with the reason: nodes that gave no answer, ports that were not opened.
 
-    The cable map reports an unopened port as a finding `port-not-probed` whose subject is "node/netdev".
+    The cable map reports an unopened port as a finding `port-not-probed` whose subject is "node/netdev", and a node that
+    failed on the way as one whose subject is the node.
     """
     refused = [finding for finding in fabric.findings if finding.id == "port-not-probed"]
     ports = {one.subject: one.evidence[0].text if one.evidence else one.cause for one in refused}
@@ -134,7 +135,7 @@ def _met(node: str, port: PortPrint, met: Mapping[str, list[Meeting]], deaf: Map
             return _peer(node, port, f"{port.peer}, one way", "differs", ONE_WAY)
     if here:
         return _peer(node, port, ", ".join(meeting.peer for meeting in here), "differs")
-    for place in (port.peer.partition("/")[0], f"{node}/{port.netdev}", port.peer):
+    for place in (port.peer.partition("/")[0], node, f"{node}/{port.netdev}", port.peer):
         if place in deaf:
             return _peer(node, port, f"unknown: {deaf[place]}", "unknown")
     return _peer(node, port, NOBODY, "differs")

@@ -101,3 +101,16 @@ def test_a_port_that_could_not_be_opened_is_unknown_not_silent(preset: Preset, f
         ("differs", "nobody heard"),
     ]
     assert unlistened(half, ["gamma"])["gamma"] == "gamma could not be read"
+
+
+def test_a_node_that_failed_while_cables_were_proven_is_unknown_from_both_ends(preset: Preset, fabric: Fabric) -> None:
+    fell = Finding(
+        id="port-not-probed",
+        severity="warning",
+        subject="beta",
+        evidence=(Evidence(file="beta", text="beta: it fell"),),
+    )
+    half = fabric.model_copy(update={"links": (), "findings": (fell,)})
+    for printed in preset.fingerprint.nodes:
+        got = peer_comparisons(printed, half, unlistened(half, []))
+        assert {(one.outcome, one.seen) for one in got} == {("unknown", "unknown: beta: it fell")}, printed.name
