@@ -94,6 +94,7 @@ class _Wires:
                 self._peers.setdefault(one, []).append("/".join(other))
         groups = joined_ports(between)
         self._group = {(port.node, port.netdev): number for number, group in enumerate(groups) for port in group}
+        self.in_ring = any(len(ring.nodes) == len(fabric.nodes) for ring in rings_of(fabric))
         self._networks = {key: networks for node in fabric.nodes for key, networks in ipv4_networks(node).items()}
 
     def peers(self, port: PortKey) -> Fact[tuple[str, ...]]:
@@ -110,7 +111,7 @@ class _Wires:
 def _match(fabric: Fabric, wires: _Wires, asked: Question) -> Match:
     is_hca = asked.variable == HCA
     nodes = tuple((_hcas_of if is_hca else _interfaces_of)(node, wires, asked.value) for node in fabric.nodes)
-    together = tuple(_together(fabric, wires, nodes)) if is_hca else ()
+    together = tuple(_together(wires, nodes)) if is_hca else ()
     more = len(together) - MOST_REMARKS
     told = (*together[:MOST_REMARKS], f"and {more} more like these") if more > 0 else together
     return Match(variable=asked.variable, value=asked.value, reading=_reading(asked), nodes=nodes, remarks=told)
@@ -171,7 +172,7 @@ def _port(
     return MatchedPort(netdev=netdev, hca=hca, port=port, peers=peers)
 
 
-def _together(fabric: Fabric, wires: _Wires, nodes: Sequence[NodeMatch]) -> Iterator[str]:
+def _together(wires: _Wires, nodes: Sequence[NodeMatch]) -> Iterator[str]:
     """What is wrong with the nodes' devices together: how many they are, and which NCCL pairs that do not meet."""
     taken = {one.node: one.ports for one in nodes if not isinstance(one.ports, Unknown)}
     first = next(iter(taken), "")
@@ -180,8 +181,7 @@ def _together(fabric: Fabric, wires: _Wires, nodes: Sequence[NodeMatch]) -> Iter
             f"{first} takes {len(taken[first])} devices and {node} {len(taken[node])}: the number should be equal, and "
             "NCCL 2.30.3 and later warn of it"
         )
-    in_ring = any(len(ring.nodes) == len(fabric.nodes) for ring in rings_of(fabric))
-    if wires.unknown is None and not in_ring:  # in a ring NCCL reaches each neighbour by another port
+    if wires.unknown is None and not wires.in_ring:  # in a ring NCCL reaches each neighbour by another port
         for node in list(taken)[1:]:
             yield from _misses(wires, (first, taken[first]), (node, taken[node]))
 
