@@ -109,8 +109,8 @@ def meetings(links: tuple[Link, ...]) -> dict[str, list[Meeting]]:
 def unlistened(fabric: Fabric, unread: Iterable[str]) -> dict[str, str]:
     """Places that could not be listened on, with the reason: nodes that gave no answer, ports that were not opened.
 
-    The cable map reports an unopened port as a finding `port-not-probed` whose subject is "node/netdev", and a node that
-    failed on the way as one whose subject is the node.
+    The cable map reports an unopened port as a finding `port-not-probed` whose subject is "node/netdev", and a node
+    that failed on the way as one whose subject is the node.
     """
     refused = [finding for finding in fabric.findings if finding.id == "port-not-probed"]
     ports = {one.subject: one.evidence[0].text if one.evidence else one.cause for one in refused}
