@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -219,3 +220,41 @@ def test_a_node_that_never_starts_is_given_up_and_leaves_no_process(tmp_path: Pa
 
 def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+def test_a_stopped_probe_that_is_roots_is_ended_by_the_sudo_that_made_it_so(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On this machine, where no ssh stands between: the user may not signal what sudo started."""
+    put(clients, "sudo", SUDO)
+    monkeypatch.setattr("fabricdoc.transport.channels.CLOSE_S", 0.3)
+    channels, failed = open_some([HERE], "beacon", raised=True)
+    (pid,) = (int(child) for child in children())
+    real = os.killpg
+
+    def refuse(group: int, number: int) -> None:
+        if group == pid:
+            raise PermissionError(1, "Operation not permitted")
+        real(group, number)
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    with channels:
+        assert failed == {}
+        os.kill(pid, signal.SIGSTOP)
+    assert str(pid) not in children(), "ended and waited for"
+    ender = clients.calls("sudo")[-1]
+    assert ender[:3] == ["-n", "--", sys.executable]
+    assert str(pid) in ender
+
+
+def test_a_container_that_never_starts_python_is_removed_by_its_name(clients: Clients) -> None:
+    put(clients, "sudo", NO_PASSWORD)
+    put(clients, "docker", f'{IMAGE}\n[ "$1" = rm ] && exit 0\n{TRIED}\nexec sleep 60')
+    channels, failed = open_some(
+        [NodeSpec("n", "local", image="engine:1")], "beacon", start_deadline_s=2.0, raised=True
+    )
+    channels.close()
+    assert failed["n"].id == "node-timeout"
+    started, removed = clients.calls("docker")[-2:]
+    name = next(word for word in started if word.startswith("--name=")).removeprefix("--name=")
+    assert removed == ["rm", "-f", name]
