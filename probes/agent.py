@@ -1,8 +1,9 @@
 """The one process of ours on a node while a bench runs: loads torch once, forks that node's ranks launch by launch.
 
-Speaks JSON lines over the wire: in hello, launch, join, stop; out hello, store, phase, cell, rank_done, launch_done.
-It never touches CUDA and never measures; every launch has a deadline it enforces; when its stdin ends it kills every
-rank and exits 0. Words it does not know are a fault of the controller and end it with status 2.
+Speaks JSON lines over the wire: in hello, launch, join, stop, leftover; out hello, forked, what ranks say (`events`),
+expired, state, rank_done, launch_done, leftover. It never touches CUDA and never measures; every launch and every phase
+of a rank has a deadline it enforces; when its stdin ends it kills every rank and exits 0. Words it does not know are a
+fault of the controller and end it with status 2.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from . import leftovers
 from .claim import Claim
+from .deadlines import limits_for
 from .environment import environment
 from .forking import fork_rank
 from .launches import Launch, unstarted
@@ -43,6 +46,7 @@ class Agent:
         self._launches: dict[int, Launch] = {}
         self._unkillable: list[int] = []
         self._claim = Claim()
+        leftovers.adopt()
         self._child_fd = _wake_on_child()
         self._selector = selectors.DefaultSelector()
         self._selector.register(wire.fileno(), selectors.EVENT_READ)
@@ -75,6 +79,7 @@ class Agent:
 
     def _obey(self, message: Any) -> None:
         verbs = {"hello": self._hello, "launch": self._launch, "join": self._join, "stop": self._stop}
+        verbs["leftover"] = self._leftover
         verb = verbs.get(str(message.get("do"))) if isinstance(message, dict) else None
         if verb is None:
             raise ValueError(f"no such request: {str(message)[:200]}")
@@ -105,8 +110,11 @@ class Agent:
         launch = self._launches[number] = Launch(number, float(message["deadline_s"]), least)
         refusal = self._refusal(message["backend"])
         refusal = refusal or shortage(int(memory.get("need", 0)), int(memory.get("after_launch", 0)))
+        limits = limits_for(message["work"])
+        if not refusal:
+            launch.look()
         for place in message["ranks"]:
-            problem = refusal or self._start(launch, message, place)
+            problem = refusal or self._start(launch, message, place, limits)
             if problem:
                 self._report(launch, unstarted(int(place["rank"]), problem))
 
@@ -118,7 +126,9 @@ class Agent:
             return f"torch {facts.torch} has no backend {backend!r}, only {', '.join(facts.backends) or 'none'}"
         return ""
 
-    def _start(self, launch: Launch, message: Mapping[str, Any], place: Mapping[str, Any]) -> str:
+    def _start(
+        self, launch: Launch, message: Mapping[str, Any], place: Mapping[str, Any], limits_s: Mapping[str, float]
+    ) -> str:
         """Fork one rank; the reason if the kernel refuses."""
         task = Task(
             number=launch.number,
@@ -134,8 +144,11 @@ class Agent:
             forked = fork_rank(partial(run_rank, task), message.get("env", {}), message.get("unset", []))
         except OSError as problem:
             return f"could not fork rank {task.rank}: {problem.strerror}"
-        rank = RankProcess(task.rank, forked, launch.started_s)
+        rank = RankProcess(task.rank, forked, launch.started_s, limits_s)
         launch.ranks.append(rank)
+        launch.born.append((rank.pid, rank.start))
+        born = {"rank": rank.rank, "pid": rank.pid, "start": rank.start}
+        self._wire.write({"event": "forked", "number": launch.number, **born})
         self._selector.register(rank.events_fd, selectors.EVENT_READ, (launch, rank))
         return ""
 
@@ -146,9 +159,17 @@ class Agent:
             rank.tell({"address": str(message["address"]), "port": int(message["port"])})
 
     def _stop(self, message: Mapping[str, Any]) -> None:
+        """End the ranks of a launch, where "stacks" is true after each has told where it stands."""
         launch = self._launches.get(int(message["number"]))
         for rank in launch.ranks if launch else ():
-            rank.end_as("stopped", f"rank {rank.rank} was stopped in phase {rank.phase}")
+            end = rank.end_with_stack if message.get("stacks") is True else rank.end_as
+            end("stopped", f"rank {rank.rank} was stopped in {rank.where()}")
+
+    def _leftover(self, message: Mapping[str, Any]) -> None:
+        """End what an agent before this one left: its ranks by pid and start time, and what is of their sessions."""
+        found = leftovers.left_by([(int(pid), int(start)) for pid, start in message["ranks"]])
+        alive = leftovers.end(found)
+        self._wire.write({"event": "leftover", "ended": [x.pid for x in found if x.pid not in alive], "alive": alive})
 
     def _hear(self, launch: Launch, rank: RankProcess) -> None:
         events, more = rank.read()
@@ -162,18 +183,50 @@ class Agent:
             self._wire.write({**extra, "number": launch.number})
 
     def _look_after(self, launch: Launch) -> None:
+        self._expire(launch)
         for rank in list(launch.ranks):
-            if launch.overdue():
-                rank.expire(launch.deadline_s)
             if launch.starving():
                 rank.end_as("failed", f"rank {rank.rank} was ended: this node runs short of memory")
             rank.tick()
             self._forward(launch, rank.reap() or [])
             if rank.status:
                 self._finish(launch, rank)
-        if not launch.ranks:
-            del self._launches[launch.number]
-            self._wire.write({"event": "launch_done", "number": launch.number, "status": launch.status()})
+        if launch.looked_at == 1 and launch.measured():
+            launch.look()
+        if launch.looked() and not launch.ranks:
+            self._close(launch)
+
+    def _expire(self, launch: Launch) -> None:
+        """End a launch whose time is over, or a rank of which stays too long in a phase: all tell where they stand."""
+        if launch.overdue():
+            for rank in launch.ranks:
+                rank.expire(f"the deadline of {launch.deadline_s:g} s")
+            return
+        why = launch.ends_others()
+        if not why:
+            return
+        self._wire.write({"event": "expired", "number": launch.number, "reason": why})
+        for rank in launch.ranks:
+            limit = rank.overdue_s()
+            if limit:
+                rank.expire(f"its limit of {limit:g} s")
+            else:
+                rank.end_with_stack("stopped", f"rank {rank.rank} was stopped in {rank.where()}: {why}")
+
+    def _close(self, launch: Launch) -> None:
+        """Tell a launch's end, once nothing its ranks started lives on."""
+        if launch.looked_at:
+            self._wire.write({"event": "state", "number": launch.number, **launch.state()})
+        others = [one for one in self._launches.values() if one is not launch]
+        known = {pid for one in others for pid in (*(r.pid for r in one.ranks), *(look.pid for look in one.looks))}
+        known |= set(self._unkillable)
+        sessions = {pid for pid, _ in launch.born}
+        strays = leftovers.strays(known, sessions, alone=not others)
+        alive = leftovers.end(strays) if strays else []
+        self._unkillable += alive
+        del self._launches[launch.number]
+        left = {"ended": [one.pid for one in strays if one.pid not in alive], "alive": alive}
+        self._wire.write({"event": "launch_done", "number": launch.number, "status": launch.status(), **left})
 
     def _finish(self, launch: Launch, rank: RankProcess) -> None:
         if rank.events_fd in self._selector.get_map():
@@ -193,6 +246,8 @@ class Agent:
         ranks = [rank for launch in self._launches.values() for rank in launch.ranks]
         for rank in ranks:
             rank.end_as("stopped", "the controller has gone")
+        for look in (look for launch in self._launches.values() for look in launch.looks):
+            os.kill(look.pid, signal.SIGKILL)  # never another process's number: it is collected by `finish` alone
         self._selector.unregister(self._wire.fileno())
         end = time.monotonic() + _GOODBYE_S
         while any(not rank.reaped for rank in ranks) and time.monotonic() < end:

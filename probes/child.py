@@ -35,6 +35,16 @@ class Child:
         self._pipe = pipe
         self._limit_s = limit_s
         self._end = time.monotonic() + limit_s
+        self._early = b""
+
+    def poll(self) -> bool:
+        """Read what is there now, never waiting; whether `finish` will not wait either."""
+        while len(self._early) <= MAX_SAID and select.select([self._pipe], [], [], 0)[0]:
+            chunk = os.read(self._pipe, 65536)
+            if not chunk:
+                return True
+            self._early += chunk
+        return len(self._early) > MAX_SAID or time.monotonic() >= self._end
 
     def finish(self, left_s: float) -> tuple[dict[str, Any], str]:
         """What it said, merged, and why that may not be all ("" when it came to its end).
@@ -42,7 +52,7 @@ class Child:
         Waits at most `left_s`, and never beyond the child's own limit; then the child is killed.
         """
         end = min(self._end, time.monotonic() + left_s)
-        data, whole = _read_all(self._pipe, end)
+        data, whole = _read_all(self._pipe, end, self._early)
         os.close(self._pipe)
         if not whole:
             os.kill(self.pid, signal.SIGKILL)
@@ -110,9 +120,8 @@ def _say(message: dict[str, Any]) -> None:
         view = view[os.write(PIPE_FD, view) :]
 
 
-def _read_all(pipe: int, end: float) -> tuple[bytes, bool]:
-    """What came until the pipe's end (True), or until `end`, or 4 MiB (False)."""
-    data = b""
+def _read_all(pipe: int, end: float, data: bytes = b"") -> tuple[bytes, bool]:
+    """`data` and what came until the pipe's end (True), or until `end`, or 4 MiB (False)."""
     while len(data) <= MAX_SAID:
         if not select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
             return data, False

@@ -1,8 +1,9 @@
 """From the agent to a rank process: one fork, after which nothing of the agent is left in the child but its torch.
 
 The child has its own session and process group, dies with the agent (PR_SET_PDEATHSIG), holds no descriptor of the
-agent's but its two pipes, writes fds 1 and 2 into a memfd (its log), has the launch's environment in os.environ and
-so in C's, and dumps its Python stack into the log on SIGUSR1. What it then does is the entry's business.
+agent's but its two pipes, writes fds 1 and 2 into a memfd (its log), has the launch's environment in os.environ and so
+in C's, and dumps its Python stack into another memfd on SIGUSR1, also while it hangs in C. What it then does is the
+entry's business.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ Entry = Callable[[int, int], int]  # (descriptor of orders, descriptor of events
 
 @dataclass(frozen=True)
 class Forked:
-    """The agent's ends: the process, where orders go in, where events come out (non-blocking), the log's memfd."""
+    """The agent's ends: the process, where orders go in, where events come out (non-blocking), log and stack."""
 
     pid: int
     orders_fd: int
     events_fd: int
     log_fd: int
+    stack_fd: int
 
 
 def fork_rank(entry: Entry, env: Mapping[str, str], unset: Sequence[str]) -> Forked:
@@ -43,7 +45,8 @@ def fork_rank(entry: Entry, env: Mapping[str, str], unset: Sequence[str]) -> For
         opened += os.pipe()
         opened += os.pipe()
         opened.append(os.memfd_create("fabricdoc-rank-log"))
-        orders_r, orders_w, events_r, events_w, log = opened
+        opened.append(os.memfd_create("fabricdoc-rank-stack"))
+        orders_r, orders_w, events_r, events_w, log, stack = opened
         agent = os.getpid()
         pid = os.fork()
     except OSError:
@@ -51,24 +54,24 @@ def fork_rank(entry: Entry, env: Mapping[str, str], unset: Sequence[str]) -> For
             os.close(fd)
         raise
     if pid == 0:
-        _child(entry, agent, (orders_r, events_w, log), env, unset)
+        _child(entry, agent, (orders_r, events_w, log, stack), env, unset)
     os.close(orders_r)
     os.close(events_w)
     os.set_blocking(events_r, False)
-    return Forked(pid, orders_w, events_r, log)
+    return Forked(pid, orders_w, events_r, log, stack)
 
 
 def _child(
-    entry: Entry, agent: int, fds: tuple[int, int, int], env: Mapping[str, str], unset: Sequence[str]
+    entry: Entry, agent: int, fds: tuple[int, int, int, int], env: Mapping[str, str], unset: Sequence[str]
 ) -> NoReturn:
     status = 1
     try:
-        orders_fd, events_fd, log_fd = fds
+        orders_fd, events_fd, log_fd, stack_fd = fds
         _detach(agent)
         _reset_signals()
-        _keep_only(orders_fd, events_fd, log_fd)
+        _keep_only(orders_fd, events_fd, log_fd, stack_fd)
         _set_environment(env, unset)
-        faulthandler.register(STACK_SIGNAL, file=2, all_threads=True)
+        faulthandler.register(STACK_SIGNAL, file=stack_fd, all_threads=True)
         status = entry(orders_fd, events_fd)
     except BaseException:  # noqa: BLE001 - nothing may climb back into the agent's loop
         traceback.print_exc()
@@ -98,13 +101,13 @@ def _reset_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def _keep_only(orders_fd: int, events_fd: int, log_fd: int) -> None:
+def _keep_only(orders_fd: int, events_fd: int, log_fd: int, stack_fd: int) -> None:
     """Close every other descriptor: 0 reads nothing, 1 and 2 are the log. A zip that modules come from stays open."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(log_fd, 1)
     os.dup2(log_fd, 2)
-    keep = {0, 1, 2, orders_fd, events_fd, *import_fds(sys.path)}
+    keep = {0, 1, 2, orders_fd, events_fd, stack_fd, *import_fds(sys.path)}
     for fd in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if fd not in keep:
             _close(fd)

@@ -89,7 +89,7 @@ def gpu(nvml: Nvml, index: int) -> dict[str, Any]:
             nvml.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
         return device
 
-    used = fact(lambda: _used(nvml, handle()))
+    held = fact(lambda: used(nvml, handle()))
     return {
         "index": index,
         "name": fact(lambda: nvml.text("nvmlDeviceGetName", handle())),
@@ -98,8 +98,8 @@ def gpu(nvml: Nvml, index: int) -> dict[str, Any]:
         "compute_capability": fact(lambda: _capability(nvml, handle())),
         "memory_bytes": fact(lambda: _memory(nvml, handle()), UNIFIED),
         "nvlinks": fact(lambda: _nvlinks(nvml, handle())),
-        "processes": used if is_unknown(used) else [one["pid"] for one in used],
-        "tenants": used,
+        "processes": held if is_unknown(held) else [one["pid"] for one in held],
+        "tenants": held,
         **gpu_load.read(nvml, handle),
     }
 
@@ -144,7 +144,7 @@ def _nvlinks(nvml: Nvml, device: Any) -> int:
     return active
 
 
-def _used(nvml: Nvml, device: Any) -> list[dict[str, Any]]:
+def used(nvml: Nvml, device: Any) -> list[dict[str, Any]]:
     """Processes with a compute context, MPS clients included, by pid (0 or the machine's number in a container)."""
     found: dict[int, Any] = {}
     for name in PROCESS_CALLS:

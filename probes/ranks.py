@@ -11,19 +11,20 @@ import contextlib
 import json
 import math
 import os
-import re
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from . import stacks
 from .events import parse_event
 from .forking import STACK_SIGNAL, Forked
+from .leftovers import read as read_process
 
 LOG_TAIL = 256 * 1024
 LOG_LIMIT = 64 * 1024 * 1024
 LINE_LIMIT = 8 * 1024 * 1024
-NO_STACK = ", gave no stack"
 STACK_S = 1.0  # on a busy machine 0.2 s was too little for the dump to be written
 KILL_S = 3.0
 _CHUNK = 1 << 16
@@ -36,8 +37,11 @@ class RankProcess:
     A status without `reaped` means that the process could not be ended.
     """
 
-    def __init__(self, rank: int, forked: Forked, started_s: float) -> None:
+    def __init__(
+        self, rank: int, forked: Forked, started_s: float, limits_s: Mapping[str, float] | None = None
+    ) -> None:
         self.rank = rank
+        self.what = ""
         self.pid = forked.pid
         self.events_fd = forked.events_fd
         self.phase = "fork"
@@ -45,6 +49,11 @@ class RankProcess:
         self.reason = ""
         self._orders_fd = forked.orders_fd
         self._log_fd = forked.log_fd
+        self._stack_fd = forked.stack_fd
+        self._limits_s = limits_s or {}
+        self._entered_s = time.monotonic()
+        born = read_process(forked.pid)
+        self.start = born.start if born else 0
         self._buffer = b""
         self._said: dict[str, Any] = {}
         self._verdict: tuple[str, str] | None = None
@@ -85,27 +94,40 @@ class RankProcess:
                 if event["event"] != "end":
                     events.append({**event, "rank": self.rank})
         except ValueError as problem:
-            self.end_as("garbage", f"rank {self.rank} wrote what is no event in phase {self.phase}: {problem}")
+            self.end_as("garbage", f"rank {self.rank} wrote what is no event in {self.where()}: {problem}")
         return events
 
     def _note(self, event: dict[str, Any]) -> None:
         if event["event"] == "phase":
-            self.phase = event["phase"]
+            self.phase, self.what, self._entered_s = event["phase"], event["what"], time.monotonic()
         elif event["event"] == "end":
             self._said = event
 
-    def expire(self, deadline_s: float) -> None:
-        """The launch's deadline has passed: take its stack, then kill it; at once if it is stopped and can't answer."""
+    def overdue_s(self) -> float:
+        """The limit of the phase it is in, where it has stayed longer; 0 otherwise. A fork counts as rendezvous."""
+        limit = self._limits_s.get("rendezvous" if self.phase == "fork" else self.phase, math.inf)
+        late = self._verdict is None and not self.reaped and time.monotonic() > self._entered_s + limit
+        return limit if late else 0.0
+
+    def where(self) -> str:
+        """'phase measure (all_reduce 8 B bfloat16, graph)'."""
+        return f"phase {self.phase}{f' ({self.what})' if self.what else ''}"
+
+    def expire(self, deadline: str) -> None:
+        """Its time is over: take its stack, then kill it. `deadline` is 'the deadline of 40 s' or its phase's limit."""
+        self.end_with_stack("timeout", f"rank {self.rank} was in {self.where()} at {deadline}")
+
+    def end_with_stack(self, status: str, reason: str) -> None:
+        """Ask for its Python stack, and kill it a second later; a stopped process is continued to answer."""
         if self._verdict or self.reaped:
             return
         state = process_state(self.pid)
-        reason = f"rank {self.rank} was in phase {self.phase} at the deadline of {deadline_s:g} s"
-        if state in ("T", "t"):
-            self.end_as("timeout", f"{reason}: stopped (state {state})")
-            return
-        self._verdict = ("timeout", reason + (" (state D)" if state == "D" else ""))
+        held = {"T": ": stopped (state T)", "t": ": traced (state t)", "D": " (state D)"}.get(state, "")
+        self._verdict = (status, reason + held)
         self._kill_at = time.monotonic() + STACK_S
         self._signal(STACK_SIGNAL)
+        if state == "T":
+            self._signal(signal.SIGCONT)
 
     def end_as(self, status: str, reason: str) -> None:
         """Kill its process group; `status` and `reason` will be reported unless others were decided before."""
@@ -142,10 +164,14 @@ class RankProcess:
             self.status, self.reason = self._verdict or self._own_end(wait_status)
         return events
 
-    def _add_stack(self, status: str, reason: str, without: str = NO_STACK) -> None:
+    def _add_stack(self, status: str, reason: str, without: str = stacks.NO_STACK) -> None:
         """Add where it was; `without` where no stack came: a peer ended a moment earlier can end a rank before."""
-        top = stack_top(self.log())
-        self._verdict = (status, reason + (without if top == NO_STACK else top))
+        top = stacks.top(self.stack())
+        self._verdict = (status, reason + (without if top == stacks.NO_STACK else top))
+
+    def stack(self) -> list[str]:
+        """Where it stood when it was asked, innermost call last; empty when it was not asked or did not answer."""
+        return stacks.lines_of(os.pread(self._stack_fd, stacks.MOST_BYTES, 0).decode(errors="replace"))
 
     def _own_end(self, wait_status: int) -> tuple[str, str]:
         if self._said:
@@ -154,7 +180,7 @@ class RankProcess:
             how = f"was killed by {signal_name(os.WTERMSIG(wait_status))}"
         else:
             how = f"exited with status {os.WEXITSTATUS(wait_status)}"
-        return "died", f"rank {self.rank} {how} in phase {self.phase}"
+        return "died", f"rank {self.rank} {how} in {self.where()}"
 
     def _give_up(self) -> None:
         status, reason = self._verdict or ("died", "")
@@ -184,13 +210,14 @@ class RankProcess:
             "status": self.status,
             "phase": self.phase,
             "reason": self.reason[:_REASON_LENGTH],
+            "stack": self.stack(),
             "log": self.log(),
             "timings_s": {**self._timings, **self._said.get("timings_s", {})},
         }
 
     def close(self) -> None:
         """Let go of its pipes and log."""
-        for fd in (self._orders_fd, self.events_fd, self._log_fd):
+        for fd in (self._orders_fd, self.events_fd, self._log_fd, self._stack_fd):
             os.close(fd)
 
 
@@ -200,22 +227,6 @@ def process_state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
     except (OSError, IndexError):
         return ""
-
-
-_FRAME = re.compile(r'^(?:Current thread|Thread) 0x[^\n]*\n  File "([^"\n]*)", line (\d+) in ([^\n]*)', re.MULTILINE)
-
-
-def stack_top(log: str) -> str:
-    """', in all_reduce (distributed_c10d.py:3004)' from faulthandler's last dump in a log, else why there is none.
-
-    A dump ends with the oldest thread, the one that works; it is not marked as current when the signal went to a
-    thread of gloo's or NCCL's.
-    """
-    frames = _FRAME.findall(log)
-    if not frames:
-        return NO_STACK
-    path, line, name = frames[-1]
-    return f", in {name} ({path.rpartition('/')[2]}:{line})"
 
 
 def signal_name(number: int) -> str:

@@ -16,6 +16,8 @@ from fabricdoc.transport import Channels, NodeSpec, open_channels
 
 HELLO_DEADLINE_S = 120.0
 GRACE_S = 8.0
+LEFTOVER_DEADLINE_S = 20.0
+_STACK_LINES, _STACK_LINE_LENGTH = 60, 300
 
 
 @dataclass
@@ -26,12 +28,16 @@ class RankEnd:
     phase: str = ""
     reason: str = ""
     log: str = ""
+    stack: tuple[str, ...] = ()
     timings_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class Outcome:
-    """Everything one launch sent back. `cells`, `skews`, `soaks` are raw events; `ends` is keyed by rank."""
+    """Everything one launch sent back. `cells`, `skews`, `soaks` are raw events; `ends` is keyed by rank.
+
+    `states` are the raw facts of each node, `left` the pids of our processes on it that nothing ended.
+    """
 
     cells: list[dict[str, Any]] = field(default_factory=list)
     skews: list[dict[str, Any]] = field(default_factory=list)
@@ -40,6 +46,8 @@ class Outcome:
     phases: dict[int, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class Agents:
     def __init__(self, specs: Sequence[NodeSpec]) -> None:
         self._specs = specs
         self._channels: Channels | None = None
+        self._born: dict[str, list[tuple[int, int]]] = {}
         self.hello: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Agents:
@@ -93,8 +102,11 @@ class Agents:
             self._channels.close()
             self._channels = None
 
-    def restart(self) -> None:
-        """Open fresh agents on every node and wait until each has imported torch."""
+    def restart(self) -> dict[str, tuple[int, ...]]:
+        """Open fresh agents on every node and wait until each has imported torch.
+
+        What the ranks of the last launch left on a node is ended there; the pids that nothing ends come back.
+        """
         self.close()
         self._channels = open_channels(self._specs, "agent")
         self._channels.broadcast({"do": "hello"})
@@ -102,6 +114,17 @@ class Agents:
         _with_torch(hellos)
         _refuse_others(hellos)
         self.hello = hellos
+        return self._end_leftovers()
+
+    def _end_leftovers(self) -> dict[str, tuple[int, ...]]:
+        """Known by pid and start time, so that no number given anew can pass for one of ours."""
+        if not self._born:
+            return {}
+        for name in self.channels.names:
+            self.channels.send(name, {"do": "leftover", "ranks": self._born.get(name, [])})
+        answers = self.channels.gather("leftover", LEFTOVER_DEADLINE_S, "the bench agent")
+        self._born = {}
+        return {name: left for name, answer in answers.items() if (left := _pids(answer.get("alive")))}
 
     @property
     def channels(self) -> Channels:
@@ -113,6 +136,7 @@ class Agents:
     def launch(self, order: LaunchOrder) -> Outcome:
         """Run one launch to its end. On KeyboardInterrupt the ranks are stopped before it goes on up."""
         outcome = Outcome()
+        self._born = {}
         for name in self.channels.names:
             self._send(name, order.message(name), outcome)
         try:
@@ -135,10 +159,10 @@ class Agents:
                 stopped, end = True, time.monotonic() + GRACE_S
                 self.channels.broadcast({"do": "stop", "number": order.number})
                 continue
-            self._take(order, outcome, *got)
-            if self._failed(outcome) and not stopped:
+            expired = self._take(order, outcome, *got)
+            if (expired or self._failed(outcome)) and not stopped:
                 stopped, end = True, time.monotonic() + GRACE_S
-                self.channels.broadcast({"do": "stop", "number": order.number})
+                self.channels.broadcast({"do": "stop", "number": order.number, "stacks": expired})
 
     def _send(self, name: str, message: dict[str, Any], outcome: Outcome) -> None:
         try:
@@ -154,12 +178,13 @@ class Agents:
     def _failed(outcome: Outcome) -> bool:
         return bool(outcome.lost) or any(end.status != "ok" for end in outcome.ends.values())
 
-    def _take(self, order: LaunchOrder, outcome: Outcome, name: str, message: dict[str, Any]) -> None:
+    def _take(self, order: LaunchOrder, outcome: Outcome, name: str, message: dict[str, Any]) -> bool:
+        """Put one event where it belongs; True when a rank is overdue, so that all must tell where they stand."""
         event = message.get("event")
         if event == "closed":
             outcome.lost[name] = str(message["message"])
         elif message.get("number") != order.number:
-            return
+            return False
         elif event == "store":
             join = {"do": "join", "number": order.number, "address": order.master, "port": int(message["port"])}
             self.channels.broadcast(join)
@@ -173,8 +198,15 @@ class Agents:
             outcome.soaks.append(message)
         elif event == "rank_done":
             outcome.ends[int(message["rank"])] = _rank_end(message)
+        elif event == "forked":
+            self._born.setdefault(name, []).append((int(message["pid"]), int(message["start"])))
+        elif event == "state":
+            outcome.states[name] = message
         elif event == "launch_done":
             outcome.done.add(name)
+            if left := _pids(message.get("alive")):
+                outcome.left[name] = left
+        return event == "expired"
 
 
 def _rank_end(message: dict[str, Any]) -> RankEnd:
@@ -183,8 +215,19 @@ def _rank_end(message: dict[str, Any]) -> RankEnd:
         phase=str(message.get("phase", "")),
         reason=str(message.get("reason", "")),
         log=str(message.get("log", "")),
+        stack=_lines(message.get("stack")),
         timings_s={str(k): float(v) for k, v in dict(message.get("timings_s") or {}).items()},
     )
+
+
+def _pids(said: object) -> tuple[int, ...]:
+    return tuple(int(pid) for pid in said[:_STACK_LINES]) if isinstance(said, list) else ()
+
+
+def _lines(said: object) -> tuple[str, ...]:
+    """What a rank's stack is in the record: text, bounded, the innermost calls kept."""
+    lines = said[-_STACK_LINES:] if isinstance(said, list) else []
+    return tuple("".join(c if c.isprintable() else "?" for c in str(line))[:_STACK_LINE_LENGTH] for line in lines)
 
 
 def _refuse_others(hellos: Mapping[str, Mapping[str, Any]]) -> None:

@@ -13,8 +13,9 @@ from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
 from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of, wrong_of
+from fabricdoc.bench.states import state_of
 from fabricdoc.model.documents import Unknown, utc_now
-from fabricdoc.model.run import Candidate, Launch, Plan, Proof
+from fabricdoc.model.run import Candidate, Launch, Plan, Proof, Stack
 from fabricdoc.nccl import merge_proofs, path_problem, read_proof
 
 TAIL_LINES = 12
@@ -55,10 +56,10 @@ def run_launch(agents: Agents, plan: Plan, candidate: Candidate, place: Place, m
     started, began = utc_now(), time.monotonic()
     order = order_for(plan, candidate, place, master)
     outcome = agents.launch(order)
-    launch = describe(plan, candidate, place, outcome, started, time.monotonic() - began, order)
+    seconds = time.monotonic() - began
     if outcome.lost:
-        agents.restart()
-    return launch, outcome
+        outcome.left |= agents.restart()
+    return describe(plan, candidate, place, outcome, started, seconds, order), outcome
 
 
 def describe(
@@ -86,11 +87,13 @@ def describe(
             "started": started,
             "phase": end.phase,
             "rank": rank,
-            "reason": reason,
+            "reason": reason + left_alive(outcome),
             "log_tail": tuple(end.log.splitlines()[-TAIL_LINES:]) if status != "ok" else (),
             "cells": cells,
             "proof": proof,
             "timings_s": end.timings_s,
+            "stacks": stacks_of(outcome),
+            "states": tuple(state_of(name, said) for name, said in sorted(outcome.states.items())),
         }
     )
 
@@ -98,6 +101,17 @@ def describe(
 def soaked(outcome: Outcome) -> list[dict[str, Any]]:
     """The soak of each shape on each rank as a cell event without samples."""
     return [{**soak, "view": "soak", "correct": soak.get("wrong") == 0} for soak in outcome.soaks]
+
+
+def stacks_of(outcome: Outcome) -> tuple[Stack, ...]:
+    """Where each rank stood that was asked for it, in rank order."""
+    return tuple(Stack(rank=rank, lines=end.stack) for rank, end in sorted(outcome.ends.items()) if end.stack)
+
+
+def left_alive(outcome: Outcome) -> str:
+    """What to say of processes of ours that even SIGKILL did not end; "" where there are none."""
+    left = [f"{node}: process {', '.join(map(str, pids))}" for node, pids in sorted(outcome.left.items())]
+    return f"; still alive after SIGKILL, on {'; '.join(left)}" if left else ""
 
 
 def first_trouble(outcome: Outcome) -> tuple[str, int | None, RankEnd]:

@@ -349,7 +349,8 @@ def test_a_soak_lasts_as_long_as_asked_and_compares_all_of_it(pair: Pair) -> Non
 def test_a_rank_that_is_killed(pair: Pair) -> None:
     pair.launch(LONG, SPOIL="SIGKILL")
     ends = pair.finish()
-    assert (ends[1]["status"], ends[1]["reason"]) == ("died", "rank 1 was killed by SIGKILL in phase measure")
+    where = "phase measure (all_reduce 4096 B bfloat16, eager)"
+    assert (ends[1]["status"], ends[1]["reason"]) == ("died", f"rank 1 was killed by SIGKILL in {where}")
     assert ends[0]["status"] == "failed", "its peer notices"
     assert ends[0]["phase"] == "measure"
     assert "Traceback" in ends[0]["log"]
@@ -360,13 +361,14 @@ def test_a_rank_that_is_killed(pair: Pair) -> None:
 def test_a_rank_that_is_stopped(pair: Pair) -> None:
     pair.launch(LONG, SPOIL="SIGSTOP", deadline_s=4)
     ends = pair.finish()
-    assert ends[1]["reason"] == "rank 1 was in phase measure at the deadline of 4 s: stopped (state T)"
+    told = "rank 1 was in phase measure (all_reduce 4096 B bfloat16, eager) at the deadline of 4 s: stopped (state T)"
+    assert ends[1]["reason"].startswith(told)
     assert {end["status"] for end in ends.values()} == {"timeout"}
     assert ends[0]["reason"].startswith(
         # the second where the end of its peer, whose deadline is the same, reached it first
         (
-            "rank 0 was in phase measure at the deadline of 4 s, in ",
-            "rank 0 was in phase measure at the deadline of 4 s, and",
+            "rank 0 was in phase measure (all_reduce 4096 B bfloat16, eager) at the deadline of 4 s, in ",
+            "rank 0 was in phase measure (all_reduce 4096 B bfloat16, eager) at the deadline of 4 s, and",
         )
     )
 
@@ -374,9 +376,22 @@ def test_a_rank_that_is_stopped(pair: Pair) -> None:
 def test_a_rank_that_hangs_leaves_its_stack(pair: Pair) -> None:
     pair.launch(LONG, SPOIL="sleep", deadline_s=4)
     ends = pair.finish()
-    assert ends[1]["reason"].startswith("rank 1 was in phase measure at the deadline of 4 s, in call (<string>:")
-    assert "probes/worker.py" in ends[0]["log"], "where its peer waits"
+    where = "phase measure (all_reduce 4096 B bfloat16, eager)"
+    assert ends[1]["reason"].startswith(f"rank 1 was in {where} at the deadline of 4 s, in call (<string>:")
+    assert any("probes/worker.py" in line for line in ends[0]["stack"]), "where its peer waits"
     assert {done["status"] for done in pair.events("launch_done")} == {"timeout"}
+
+
+def test_a_phase_has_a_limit_of_its_own_and_the_next_launch_is_whole(pair: Pair) -> None:
+    pair.launch({**LONG, "deadlines": {"measure": 3}}, SPOIL="sleep", deadline_s=40)
+    ends = pair.finish()
+    assert {event["reason"] for event in pair.events("expired")} <= {
+        f"rank {rank} was overdue in phase measure (all_reduce 4096 B bfloat16, eager)" for rank in (0, 1)
+    }
+    assert {end["status"] for end in ends.values()} == {"timeout"}
+    assert all("at its limit of 3 s" in end["reason"] and end["stack"] for end in ends.values())
+    pair.launch(work_of(8))
+    assert {end["status"] for end in pair.finish().values()} == {"ok"}
 
 
 def test_a_rank_whose_pipe_carries_garbage(pair: Pair) -> None:
@@ -426,7 +441,7 @@ def test_the_end_of_stdin_and_a_killed_agent_leave_no_rank() -> None:
     try:
         pair.launch(work_of(4096, calls={"eager": 3_000_000}, budget_bytes=1 << 50))
         pair.in_phase("measure")
-        ranks = [rank for node in pair.nodes for rank in children(node.process.pid)]
+        ranks = [event["pid"] for event in pair.events("forked")]
         assert len(ranks) == 2
         began = time.monotonic()
         assert pair.nodes[0].process.stdin is not None

@@ -51,6 +51,16 @@ def play(task, orders, events):
     if part == "mute":
         os.close(events)
         time.sleep(600)
+    if part == "orphan":
+        os.setpgid(0, 0) if os.getpgid(0) != os.getpid() else None
+        if os.fork() == 0:
+            os.setpgid(0, 0)
+            os.closerange(0, 1000)
+            time.sleep(600)
+    if part == "uneven" and task.rank == 1:
+        say(events, "phase", phase="soak", what="", at_s=0.03)
+    if part == "uneven":
+        time.sleep(600)
     if part == "raise":
         say(events, "end", status="failed", reason="RuntimeError: as told", timings_s={})
         return 1
@@ -142,6 +152,15 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def ranks_of(pid: int) -> list[int]:
+    """Its children with a session of their own: those that look at the node have none, and are over soon."""
+    found = []
+    for child in children(pid):
+        with suppress(ProcessLookupError):
+            found += [child] if os.getsid(child) == child else []
+    return found
+
+
 def is_gone(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
@@ -154,6 +173,11 @@ def wait_for(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def done(status: str, number: int = 7) -> dict[str, Any]:
+    """The last word of a launch whose ranks left nothing behind."""
+    return {"event": "launch_done", "number": number, "status": status, "ended": [], "alive": []}
 
 
 def done_of(heard: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
@@ -194,7 +218,7 @@ def test_without_torch_hello_has_the_reason_and_a_launch_fails_with_it(agent: Ta
     assert [end["reason"] for end in done_of(heard).values()] == [
         "no torch here: ImportError: no torch in this image"
     ] * 2
-    assert heard[-1] == {"event": "launch_done", "number": 7, "status": "failed"}
+    assert heard[-1] == done("failed")
     assert agent.leave() == 0
 
 
@@ -218,7 +242,7 @@ def test_a_launch_from_store_to_done(agent: Talk) -> None:
     assert {end["status"] for end in ends.values()} == {"ok"}
     assert ends[1]["log"] == "log of rank 1 ring;allreduce:tree None\n"
     assert set(ends[0]["timings_s"]) == {"fork", "measure"}
-    assert heard[-1] == {"event": "launch_done", "number": 7, "status": "ok"}
+    assert heard[-1] == done("ok")
     phases = [(event["rank"], event["phase"]) for event in heard if event["event"] == "phase"]
     assert sorted(phases) == [(0, "init"), (0, "measure"), (1, "init"), (1, "measure")]
 
@@ -226,7 +250,7 @@ def test_a_launch_from_store_to_done(agent: Talk) -> None:
 def test_launches_follow_each_other(agent: Talk) -> None:
     for number in (1, 2, 3):
         agent.launch("ok", number=number)
-        assert agent.until("launch_done")[-1] == {"event": "launch_done", "number": number, "status": "ok"}
+        assert agent.until("launch_done")[-1] == done("ok", number)
     assert children(agent.process.pid) == []
 
 
@@ -262,7 +286,7 @@ def test_ways_to_fail(agent: Talk, part: str, status: str, reason: str) -> None:
 def test_a_killed_rank_died(agent: Talk) -> None:
     agent.launch("hang")
     agent.until("phase", phase="measure")
-    (rank,) = children(agent.process.pid)
+    (rank,) = ranks_of(agent.process.pid)
     os.kill(rank, signal.SIGKILL)
     assert done_of(agent.until("launch_done"))[0]["reason"] == "rank 0 was killed by SIGKILL in phase measure"
 
@@ -282,15 +306,93 @@ def test_the_deadline_takes_the_stack_and_kills(agent: Talk) -> None:
     end = done_of(agent.until("launch_done", status="timeout"))[0]
     assert 0.8 <= time.monotonic() - began < 15
     assert end["reason"].startswith("rank 0 was in phase measure at the deadline of 0.8 s, in play (<string>:")
-    assert "most recent call first" in end["log"]
+    assert end["stack"][-1].endswith("in play")
     assert children(agent.process.pid) == []
 
 
-def test_a_stopped_rank_is_named_and_killed(agent: Talk) -> None:
+def test_a_stopped_rank_is_named_tells_where_it_stands_and_is_killed(agent: Talk) -> None:
     agent.launch("stop", deadline_s=0.8)
     end = done_of(agent.until("launch_done", status="timeout"))[0]
-    assert end["reason"] == "rank 0 was in phase measure at the deadline of 0.8 s: stopped (state T)"
+    told = "rank 0 was in phase measure at the deadline of 0.8 s: stopped (state T)"
+    assert end["reason"].startswith(told)
     assert children(agent.process.pid) == []
+
+
+def test_a_rank_too_long_in_one_phase_ends_them_all_with_their_stacks(agent: Talk) -> None:
+    agent.launch("uneven", ranks=2, deadline_s=60, work={"part": "uneven", "deadlines": {"soak": 0.5}})
+    heard = agent.until("launch_done")
+    ends = done_of(heard)
+    expired = next(event for event in heard if event["event"] == "expired")
+    assert expired == {"event": "expired", "number": 7, "reason": "rank 1 was overdue in phase soak"}
+    assert ends[1]["reason"].startswith("rank 1 was in phase soak at its limit of 0.5 s, in play (<string>:")
+    assert ends[0]["reason"].startswith(
+        "rank 0 was stopped in phase measure: rank 1 was overdue in phase soak, in play (<string>:"
+    )
+    assert (ends[0]["status"], ends[1]["status"], heard[-1]["status"]) == ("stopped", "timeout", "timeout")
+    assert all(end["stack"] for end in ends.values())
+    agent.launch("ok", number=8)
+    assert agent.until("launch_done")[-1] == done("ok", 8)
+
+
+def test_stop_with_stacks_lets_each_rank_tell_where_it_stands(agent: Talk) -> None:
+    agent.launch("hang", ranks=2)
+    agent.until("phase", phase="measure", rank=0)
+    agent.until("phase", phase="measure", rank=1)
+    agent.send(do="stop", number=7, stacks=True)
+    ends = done_of(agent.until("launch_done"))
+    assert all(end["stack"][-1].endswith("in play") for end in ends.values())
+    assert all(
+        end["reason"].startswith(f"rank {rank} was stopped in phase measure, in play") for rank, end in ends.items()
+    )
+
+
+def test_limits_that_are_none_end_the_agent(agent: Talk) -> None:
+    agent.launch("ok", work={"part": "ok", "deadlines": {"lunch": 1}})
+    assert agent.process.wait(LIMIT_S) == 2
+    assert agent.process.stderr is not None
+    assert b"no phases lunch" in agent.process.stderr.read()
+
+
+def test_what_a_rank_leaves_behind_is_ended_with_its_launch(agent: Talk) -> None:
+    agent.launch("orphan")
+    heard = agent.until("launch_done")
+    (orphan,) = heard[-1]["ended"]
+    assert heard[-1] == {**done("ok"), "ended": [orphan]}
+    assert is_gone(orphan)
+    assert children(agent.process.pid) == []
+
+
+def test_each_rank_is_told_by_its_number_and_start(agent: Talk) -> None:
+    agent.launch("hang", ranks=2)
+    heard = agent.until("phase", phase="measure")
+    born = [event for event in heard if event["event"] == "forked"]
+    assert [event["rank"] for event in born] == [0, 1]
+    assert {event["pid"] for event in born} <= set(children(agent.process.pid))
+    assert all(event["start"] > 0 and event["number"] == 7 for event in born)
+
+
+def test_a_launch_tells_what_the_node_was_meanwhile(agent: Talk) -> None:
+    agent.launch("ok")
+    heard = agent.until("launch_done")
+    assert [event["event"] for event in heard[-2:]] == ["state", "launch_done"]
+    state = heard[-2]
+    assert state["number"] == 7 and state["load_1min"] >= 0
+    assert set(state) >= {"sm_clock_mhz", "throttled", "other_gpu_processes", "port_bytes", "port_errors"}
+
+
+def test_an_agent_ends_what_one_before_it_left(agent: Talk) -> None:
+    code = "import os, time; os.setsid(); print(flush=True); time.sleep(600)"
+    left = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert left.stdout is not None
+    left.stdout.readline()
+    start = int(Path(f"/proc/{left.pid}/stat").read_text().rpartition(")")[2].split()[19])
+    agent.send(do="leftover", ranks=[[left.pid, start - 1]])
+    assert agent.hear() == {"event": "leftover", "ended": [], "alive": []}
+    assert left.poll() is None, "its number is ours, its start is not"
+    agent.send(do="leftover", ranks=[[left.pid, start]])
+    assert agent.hear() == {"event": "leftover", "ended": [left.pid], "alive": []}
+    assert left.wait(LIMIT_S) == -signal.SIGKILL
+    left.stdout.close()
 
 
 def test_stop_ends_the_ranks_of_that_launch_alone(agent: Talk) -> None:
@@ -300,9 +402,9 @@ def test_stop_ends_the_ranks_of_that_launch_alone(agent: Talk) -> None:
     agent.until("phase", phase="measure", number=2)
     agent.send(do="stop", number=1)
     heard = agent.until("launch_done")
-    assert heard[-1] == {"event": "launch_done", "number": 1, "status": "stopped"}
+    assert heard[-1] == done("stopped", 1)
     assert {end["status"] for end in done_of(heard).values()} == {"stopped"}
-    assert len(children(agent.process.pid)) == 1
+    assert len(ranks_of(agent.process.pid)) == 1
 
 
 def test_words_about_a_launch_that_is_over_change_nothing(agent: Talk) -> None:
@@ -315,7 +417,7 @@ def test_words_about_a_launch_that_is_over_change_nothing(agent: Talk) -> None:
 def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
     agent.launch("hang", ranks=3)
     agent.until("phase", phase="measure")
-    ranks = children(agent.process.pid)
+    ranks = ranks_of(agent.process.pid)
     assert len(ranks) == 3
     began = time.monotonic()
     assert agent.leave() == 0
@@ -326,7 +428,7 @@ def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
 def test_ranks_of_a_killed_agent_are_killed(agent: Talk) -> None:
     agent.launch("hang", ranks=2)
     agent.until("phase", phase="measure")
-    ranks = children(agent.process.pid)
+    ranks = ranks_of(agent.process.pid)
     assert len(ranks) == 2
     agent.process.kill()
     wait_for(lambda: all(is_gone(rank) for rank in ranks))
@@ -335,7 +437,7 @@ def test_ranks_of_a_killed_agent_are_killed(agent: Talk) -> None:
 def test_a_controller_that_no_longer_reads_is_gone(agent: Talk) -> None:
     agent.launch("hang")
     agent.until("phase", phase="measure")
-    (rank,) = children(agent.process.pid)
+    (rank,) = ranks_of(agent.process.pid)
     assert agent.process.stdout is not None
     agent.process.stdout.close()
     agent.send(do="stop", number=7)
@@ -356,7 +458,7 @@ def test_a_controller_that_no_longer_reads_is_gone(agent: Talk) -> None:
 def test_words_that_are_no_request_end_the_agent_and_its_ranks(agent: Talk, line: bytes, says: str) -> None:
     agent.launch("hang")
     agent.until("phase", phase="measure")
-    (rank,) = children(agent.process.pid)
+    (rank,) = ranks_of(agent.process.pid)
     assert agent.process.stdin is not None
     agent.process.stdin.write(line)
     agent.process.stdin.flush()

@@ -141,3 +141,23 @@ def test_no_descriptor_and_no_process_is_left() -> None:
     for one in made:
         with pytest.raises(ProcessLookupError):
             os.kill(one.pid, 0)
+
+
+def test_a_look_at_a_child_never_waits_and_loses_nothing() -> None:
+    def work(say: Say) -> None:
+        say({"one": 1})
+        say({"two": "x" * 200_000})
+
+    one = start(work, 10.0)
+    end = time.monotonic() + 10
+    while not one.poll():
+        assert time.monotonic() < end
+    assert one.finish(0.0) == ({"one": 1, "two": "x" * 200_000}, "")
+
+
+def test_a_child_that_hangs_is_not_waited_for_once_its_limit_is_over() -> None:
+    one = start(forever, 0.05)
+    end = time.monotonic() + 10
+    while not one.poll():
+        assert time.monotonic() < end
+    assert one.finish(0.0) == ({}, "no answer within 0.05 s")

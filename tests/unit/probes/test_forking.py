@@ -30,7 +30,7 @@ def finish(forked: Forked) -> tuple[int, str, str]:
         said += chunk
     _, status = os.waitpid(forked.pid, 0)
     log = os.pread(forked.log_fd, 1 << 20, 0).decode()
-    for fd in (forked.orders_fd, forked.events_fd, forked.log_fd):
+    for fd in (forked.orders_fd, forked.events_fd, forked.log_fd, forked.stack_fd):
         os.close(fd)
     return status, said.decode(), log
 
@@ -96,7 +96,7 @@ def test_it_holds_no_descriptor_of_the_parents() -> None:
     _, said, _ = finish(forked)
     fds = set(json.loads(said))
     assert {0, 1, 2} < fds
-    assert len(fds) == 5, "stdin, log twice, orders, events"
+    assert len(fds) == 6, "stdin, log twice, orders, events, stack"
     assert {secret_r, secret_w}.isdisjoint(fds)
     os.close(secret_r)
     os.close(secret_w)
@@ -143,14 +143,19 @@ def test_signals_are_the_defaults_again() -> None:
     assert json.loads(said) == [True, True, True]
 
 
-def test_the_stack_signal_dumps_into_the_log() -> None:
+def test_the_stack_signal_dumps_into_a_place_of_its_own() -> None:
     def entry(orders_fd: int, events_fd: int) -> int:
         os.kill(os.getpid(), signal.SIGUSR1)
         return 0
 
-    _, _, log = finish(fork_rank(entry, {}, []))
-    assert "most recent call first" in log
-    assert "in entry" in log
+    forked = fork_rank(entry, {}, [])
+    stack_fd = os.dup(forked.stack_fd)
+    _, _, log = finish(forked)
+    dump = os.pread(stack_fd, 1 << 20, 0).decode()
+    os.close(stack_fd)
+    assert "most recent call first" in dump
+    assert "in entry" in dump
+    assert log == ""
 
 
 def test_orders_reach_the_child() -> None:

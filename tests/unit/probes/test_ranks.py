@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 from fabricdoc.probes import ranks
 from fabricdoc.probes.forking import fork_rank
-from fabricdoc.probes.ranks import RankProcess, process_state, signal_name, stack_top
+from fabricdoc.probes.leftovers import read
+from fabricdoc.probes.ranks import RankProcess, process_state, signal_name
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
@@ -194,11 +196,13 @@ def test_a_flood_of_log_is_garbage(start: Start, monkeypatch: pytest.MonkeyPatch
 def test_a_hanging_rank_leaves_its_stack(start: Start) -> None:
     rank = start(hang)
     until(rank, lambda: rank.phase == "measure")
-    rank.expire(30)
+    rank.expire("the deadline of 30 s")
     status, reason, _ = ended(rank)
     assert status == "timeout"
     assert reason.startswith("rank 1 was in phase measure at the deadline of 30 s, in hang (test_ranks.py:")
-    assert "most recent call first" in rank.report()["log"]
+    stack = rank.report()["stack"]
+    assert stack[-1].endswith(" in hang") and any(" in fork_rank" in line for line in stack[:-1])
+    assert "most recent call first" not in rank.report()["log"], "what it wrote stays as it wrote it"
 
 
 def test_a_stopped_rank_is_said_to_be_stopped(start: Start) -> None:
@@ -206,11 +210,11 @@ def test_a_stopped_rank_is_said_to_be_stopped(start: Start) -> None:
     until(rank, lambda: rank.phase == "measure")
     os.kill(rank.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, rank.pid, os.WSTOPPED)
-    rank.expire(2.5)
-    assert ended(rank)[:2] == (
-        "timeout",
-        "rank 1 was in phase measure at the deadline of 2.5 s: stopped (state T)",
-    )
+    rank.expire("the deadline of 2.5 s")
+    status, reason, _ = ended(rank)
+    assert status == "timeout"
+    told = "rank 1 was in phase measure at the deadline of 2.5 s: stopped (state T), in hang (test_ranks.py:"
+    assert reason.startswith(told), "it is continued to tell where it stands"
 
 
 def test_the_stack_is_the_working_threads(start: Start) -> None:
@@ -220,7 +224,7 @@ def test_the_stack_is_the_working_threads(start: Start) -> None:
 
     rank = start(entry)
     until(rank, lambda: rank.phase == "measure")
-    rank.expire(30)
+    rank.expire("the deadline of 30 s")
     assert ", in hang (test_ranks.py:" in ended(rank)[1]
 
 
@@ -232,8 +236,8 @@ def test_a_stuck_rank_that_ends_while_asked_for_its_stack_still_has_one(start: S
 
     rank = start(entry)
     until(rank, lambda: rank.phase == "measure")
-    rank.expire(30)
-    until(rank, lambda: "most recent call first" in rank.log())
+    rank.expire("the deadline of 30 s")
+    until(rank, lambda: rank.stack() != [])
     rank.tell({"address": "", "port": 0})
     status, reason, _ = ended(rank)
     assert status == "timeout"
@@ -247,7 +251,7 @@ def test_a_rank_deaf_to_signals_is_killed_without_a_stack(start: Start) -> None:
 
     rank = start(entry)
     until(rank, lambda: rank.phase == "measure")
-    rank.expire(1)
+    rank.expire("the deadline of 1 s")
     assert ended(rank)[1].endswith("at the deadline of 1 s, gave no stack")
 
 
@@ -276,7 +280,7 @@ def test_the_first_verdict_stays(start: Start) -> None:
     until(rank, lambda: rank.phase == "measure")
     rank.end_as("stopped", "first")
     rank.end_as("garbage", "second")
-    rank.expire(1)
+    rank.expire("the deadline of 1 s")
     assert ended(rank)[:2] == ("stopped", "first")
 
 
@@ -318,7 +322,7 @@ def test_a_rank_that_ends_at_its_deadline_by_itself_says_so(start: Start) -> Non
 
     rank = start(entry)
     until(rank, lambda: rank.phase == "measure")
-    rank.expire(1)
+    rank.expire("the deadline of 1 s")
     rank.tell({"address": "", "port": 0})
     status, reason, _ = ended(rank)
     assert status == "timeout"
@@ -335,18 +339,54 @@ def test_every_signal_has_a_name(number: int) -> None:
     assert signal_name(number).startswith(("SIG", f"signal {number}"))
 
 
-@given(log=st.text("ab0x:() \n", max_size=300))
-def test_any_log_has_a_stack_or_none(log: str) -> None:
-    assert stack_top(log).startswith((", gave no stack", ", in "))
+def test_a_rank_is_overdue_when_it_stays_too_long_in_its_phase(start: Start) -> None:
+    rank = start(hang)
+    rank._limits_s = {"rendezvous": 50.0, "measure": 30.0}
+    assert rank.overdue_s() == 0
+    rank._entered_s -= 51
+    assert rank.overdue_s() == 50.0, "a fork that says nothing is a rendezvous that does not come about"
+    until(rank, lambda: rank.phase == "measure")
+    assert rank.overdue_s() == 0, "a phase begins anew"
+    rank._entered_s -= 31
+    assert rank.overdue_s() == 30.0
+    rank.expire("its limit of 30 s")
+    assert rank.overdue_s() == 0, "said once"
+    assert "at its limit of 30 s" in ended(rank)[1]
 
 
-def test_the_last_dump_of_the_main_thread_counts() -> None:
-    dump = (
-        "NCCL INFO something\n"
-        'Thread 0x00007f01 (most recent call first):\n  File "/lib/queue.py", line 1 in get\n\n'
-        "Current thread 0x00007f02 (most recent call first):\n"
-        '  File "/t/distributed_c10d.py", line 3004 in all_reduce\n  File "/x/worker.py", line 9 in run\n'
-    )
-    assert stack_top(dump) == ", in all_reduce (distributed_c10d.py:3004)"
-    assert stack_top(dump + dump.replace("3004", "7")) == ", in all_reduce (distributed_c10d.py:7)"
-    assert stack_top(dump.replace("Current thread", "Thread")) == ", in all_reduce (distributed_c10d.py:3004)"
+def test_what_it_was_doing_is_named(start: Start) -> None:
+    def entry(orders_fd: int, events_fd: int) -> int:
+        say(events_fd, "phase", phase="measure", what="all_reduce 8 B bfloat16, graph", at_s=0.1)
+        return 3
+
+    rank = start(entry)
+    assert ended(rank)[1] == "rank 1 exited with status 3 in phase measure (all_reduce 8 B bfloat16, graph)"
+
+
+def test_one_stopped_with_its_stack_keeps_its_status(start: Start) -> None:
+    rank = start(hang)
+    until(rank, lambda: rank.phase == "measure")
+    rank.end_with_stack("stopped", "rank 1 was stopped")
+    status, reason, _ = ended(rank)
+    assert status == "stopped"
+    assert reason.startswith("rank 1 was stopped, in hang (test_ranks.py:")
+
+
+def test_a_rank_that_hangs_in_c_without_the_interpreter_still_tells(start: Start) -> None:
+    """A C call that holds the interpreter's lock: no Python code can run, faulthandler's handler does."""
+
+    def entry(orders_fd: int, events_fd: int) -> int:
+        say(events_fd, "phase", phase="connect", what="", at_s=0.1)
+        while True:  # faulthandler's handler interrupts the sleep
+            ctypes.PyDLL(None).sleep(600)
+
+    rank = start(entry)
+    until(rank, lambda: rank.phase == "connect")
+    rank.expire("its limit of 1 s")
+    assert ", in entry (test_ranks.py:" in ended(rank)[1]
+
+
+def test_its_start_is_what_the_kernel_says(start: Start) -> None:
+    rank = start(hang)
+    born = read(rank.pid)
+    assert born is not None and rank.start == born.start > 0
