@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fabricdoc.report.profile import render_profile
     from fabricdoc.report.run import render_run
     from fabricdoc.report.screen import Screen
+    from fabricdoc.report.sizes import telling
     from fabricdoc.report.text import clean
     from fabricdoc.report.verdict import render_verdict, verdict_status
 
@@ -40,6 +41,7 @@ HOMES = {
     "profile": ("render_profile",),
     "run": ("render_run",),
     "screen": ("Screen",),
+    "sizes": ("telling",),
     "text": ("clean",),
     "verdict": ("render_verdict", "verdict_status"),
 }
@@ -63,6 +65,7 @@ __all__ = [
     "render_runs",
     "render_verdict",
     "render_written",
+    "telling",
     "verdict_status",
 ]
 

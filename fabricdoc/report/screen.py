@@ -27,7 +27,8 @@ from fabricdoc.report.progress import ProgressLine
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from fabricdoc.model.run import Plan
+    from fabricdoc.model.run import Plan, Run
+    from fabricdoc.model.verdict import Verdict
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 120
 
@@ -114,6 +115,21 @@ class Screen:
     def plan(self, plan: Plan, notes: Sequence[str] = ()) -> None:
         """What a bench is about to do and the most it can cost, on stderr."""
         self._print(self._err, render_plan(plan, notes))
+
+    def sizes(self, run: Run, verdict: Verdict | None, names: Sequence[str] = ()) -> None:
+        """A run size by size, and its layer budget, on the way to the answer; nothing with JSON."""
+        from fabricdoc.report.layers import render_layers
+        from fabricdoc.report.sizes import render_sizes
+
+        if not self.as_json:
+            self._print(self._out, [*render_sizes(run, verdict, names), *render_layers(run)])
+
+    def rails(self, run: Run, verdicts: Sequence[Verdict]) -> None:
+        """One port or all: a verdict for each objective; nothing with JSON."""
+        from fabricdoc.report.rails import render_rails
+
+        if not self.as_json:
+            self._print(self._out, render_rails(run, verdicts))
 
     def notes(self, notes: Sequence[str]) -> None:
         """Sentences that the user should read first, on stderr."""

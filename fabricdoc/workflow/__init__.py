@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
-    from fabricdoc.workflow.recommending import Recommended, latest_preset, recommend
+    from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
     from fabricdoc.workflow.requests import Request, check_request
     from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
@@ -38,7 +38,7 @@ HOMES = {
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
-    "recommending": ("Recommended", "latest_preset", "recommend"),
+    "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
     "requests": ("Request", "check_request"),
     "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
@@ -67,6 +67,7 @@ __all__ = [
     "config_text",
     "find_nodes",
     "find_preset",
+    "kept_verdict",
     "latest_preset",
     "look",
     "look_deeply",

@@ -11,7 +11,7 @@ from pathlib import Path
 from fabricdoc.bench import CONFIRMED, Agents, Bench, run_bench
 from fabricdoc.errors import StoppedError
 from fabricdoc.model.fabric import Fabric
-from fabricdoc.model.run import Run
+from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.store import RunStore, default_path
 from fabricdoc.tuning import judge
@@ -26,10 +26,12 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Measured:
-    """A finished run with what was concluded from it."""
+    """A finished run with what was concluded from it; `rails` are the verdicts for decode and for prefill alone,
+    where single rails were weighed against all of them."""
 
     run: Run
     recommended: Recommended
+    rails: tuple[Verdict, ...] = ()
 
 
 def opened_agents(request: Request, fabric: Fabric, progress: Progress) -> Agents:
@@ -90,7 +92,14 @@ def measure(
         raise _stopped(bench) from None
     watch.finish()
     store.save_document(run.id, "fabric", fabric.model_dump_json())
-    return Measured(run, recommend(store, run.id, objective=request.objective, presets=request.presets))
+    recommended = recommend(store, run.id, objective=request.objective, presets=request.presets)
+    return Measured(run, recommended, _rails_judged(run, prepared) if request.weighs_rails else ())
+
+
+def _rails_judged(run: Run, prepared: Prepared) -> tuple[Verdict, ...]:
+    """The same launches judged for decode and for prefill: a second port may help one and not the other."""
+    phases: tuple[Objective, ...] = ("decode", "prefill")
+    return tuple(judge(run, prepared.profile, phase) for phase in phases)
 
 
 def _judged_by(request: Request, prepared: Prepared) -> Callable[[Run], Verdict]:

@@ -50,6 +50,15 @@ def recommend(
     return Recommended(verdict, preset)
 
 
+def kept_verdict(store: RunStore, run_id: str) -> Verdict | None:
+    """The verdict kept with a run, None where there is none that this edition can read."""
+    text = store.load_document(run_id, "verdict")
+    try:
+        return Verdict.model_validate_json(text) if text is not None else None
+    except ValidationError:
+        return None
+
+
 def latest_preset(store: RunStore, wanted: str | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
     """A stored preset by run id, or the latest there is; UsageError when there is none.
 

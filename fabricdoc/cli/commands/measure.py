@@ -148,7 +148,7 @@ def again(words: Sequence[str], *, blocks: int) -> str:
 
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
-    from fabricdoc.report import verdict_status
+    from fabricdoc.report import telling, verdict_status
     from fabricdoc.workflow import check_request, look, measure, opened_agents, prepare, unready
 
     check_request(request)
@@ -163,6 +163,8 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
         out.plan(prepared.run.plan, prepared.notes)
         measured = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
     verdict = measured.recommended.verdict
+    out.sizes(measured.run, verdict, telling(measured.run, verdict))
+    out.rails(measured.run, measured.rails)
     out.document(verdict)
     if not verdict.conclusive:
         out.next_command(again(sys.argv[1:], blocks=max(6, request.blocks)), "measure to the end")

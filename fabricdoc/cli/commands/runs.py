@@ -1,7 +1,8 @@
-"""`runs`: list, show and remove stored runs."""
+"""`runs`: list, show, export and remove stored runs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,9 +13,10 @@ from fabricdoc.cli.terminal import screen
 
 def register(app: typer.Typer) -> None:
     """Add the group to the program."""
-    group = typer.Typer(help="List, show or remove stored runs.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(help="List, show, export or remove stored runs.", no_args_is_help=True, rich_markup_mode=None)
     group.command("list")(list_runs)
     group.command("show")(show)
+    group.command("export")(export)
     group.command("rm")(remove)
     app.add_typer(group, name="runs")
 
@@ -26,10 +28,44 @@ def list_runs(store: Store = None, as_json: Json = False) -> int:
     return 0
 
 
-def show(run: RunArgument = None, store: Store = None, as_json: Json = False) -> int:
+def show(
+    run: RunArgument = None,
+    sizes: Annotated[bool, typer.Option("--sizes", help="Also every candidate at every size, view by view.")] = False,
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
     """Show a run: its plan and every launch."""
     out = screen(as_json=as_json)
-    out.document(open_store(store, write=False).load(run))
+    kept = open_store(store, write=False)
+    found = kept.load(run)
+    out.document(found)
+    if sizes and not as_json:
+        from fabricdoc.workflow import kept_verdict
+
+        out.sizes(found, kept_verdict(kept, found.id))
+    return 0
+
+
+def export(
+    run: RunArgument = None,
+    what: Annotated[str, typer.Option("--table", help="cells, launches, samples or verdicts.")] = "cells",
+    form: Annotated[str, typer.Option("--format", help="csv, json or parquet (needs pyarrow and -o).")] = "csv",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write this file, not stdout.")] = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """Write a run as a table: its cells (medians, quantiles, bandwidths), launches, samples, or what its verdict says.
+
+    In Python, `fabricdoc.data` gives the same as pandas DataFrames.
+    """
+    from fabricdoc.data import export_run
+
+    out = screen(as_json=as_json)
+    text = export_run(open_store(store, write=False), run, what, "json" if as_json and output is None else form, output)
+    if output is None:
+        out.text(text)
+    else:
+        out.written([output])
     return 0
 
 

@@ -27,6 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "serving": LEAVES | BELOW,
     "lab": LEAVES | BELOW,
     "export": LEAVES | BELOW,
+    "data": LEAVES | {"store"},
     "report": LEAVES,
     "fabric": LEAVES | BELOW | {"checks", "nccl"},
     "dumps": LEAVES | {"fabric"},

@@ -1,0 +1,80 @@
+"""The layer budget of base: what one small all-reduce costs on the wire, in verbs, in NCCL and in torch.
+
+Each row is a time or the reason why there is none; nothing is computed from a model. At 8 and 20 KB, the sizes that
+decode sends.
+"""
+
+from __future__ import annotations
+
+import re
+from statistics import median
+from typing import TYPE_CHECKING
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.run import Run
+from fabricdoc.report.cells import DIM, Column, Words, line, table
+from fabricdoc.report.text import micros_text, size_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SIZES = (8192, 20480)
+ROUND_TRIP = re.compile(r"round trip (\d+(?:\.\d+)?) us")
+NO_PING = "no RDMA ping passed over these links"
+SMALL = "half of the RDMA ping's round trip, small messages"
+
+
+def render_layers(run: Run) -> list[RenderableType]:
+    """One row per layer, from the wire up; nothing for a run without launches."""
+    if not run.launches:
+        return []
+    columns = [
+        Column("layer"),
+        *(Column(f"{size_text(size)}, µs", right=True) for size in SIZES),
+        Column("", flex=True),
+    ]
+    return [line(), line(("layer budget of base, all_reduce", DIM)), table(columns, _rows(run))]
+
+
+def _rows(run: Run) -> list[list[Words]]:
+    gloo = run.plan.backend != "nccl"
+    no_graph = "gloo has no CUDA graphs" if gloo else "not measured in this run"
+    return [
+        ["wire", "-", "-", "no instrument here times the wire alone"],
+        _verbs(run),
+        _measured(run, "NCCL in a graph", "graph", "", no_graph),
+        ["NCCL eager", "-", "-", "gloo is not NCCL" if gloo else "NCCL's own calls were not part of this run"],
+        _measured(run, "torch eager", "eager", "torch's share included", "not measured in this run"),
+    ]
+
+
+def _verbs(run: Run) -> list[Words]:
+    """The RDMA ping's own time, where a link was proven by one."""
+    links = () if isinstance(run.links, Unknown) else run.links
+    proofs = (proof for link in links for proof in (link.proof, *link.more_proofs) if proof.method == "rdma-ping")
+    trips = [float(found[1]) for proof in proofs if (found := ROUND_TRIP.search(proof.detail))]
+    if not trips:
+        return ["verbs", "-", "-", NO_PING]
+    return ["verbs", "-", "-", f"{micros_text(min(trips) / 2)} µs: {SMALL}"]
+
+
+def _measured(run: Run, layer: str, view: str, note: str, missing: str) -> list[Words]:
+    """Base's median at each size, over its launches that count."""
+    times = [_median(run, view, size) for size in SIZES]
+    if all(time is None for time in times):
+        return [layer, "-", "-", missing]
+    absent = [size_text(size) for size, time in zip(SIZES, times, strict=True) if time is None]
+    told = ", ".join(filter(None, [note, f"{' and '.join(absent)} not measured" if absent else ""]))
+    return [layer, *(micros_text(time) if time is not None else "-" for time in times), told]
+
+
+def _median(run: Run, view: str, size: int) -> float | None:
+    base = {one.name for one in run.plan.candidates if one.role == "base"}
+    values = [
+        cell.median_us
+        for launch in run.launches
+        if launch.candidate in base and launch.status == "ok" and launch.round != "proof" and not launch.disturbed
+        for cell in launch.cells
+        if (cell.view, cell.op, cell.size) == (view, "all_reduce", size)
+    ]
+    return median(values) if values else None
