@@ -36,7 +36,7 @@ def render_rails(run: Run, verdicts: Sequence[Verdict]) -> list[RenderableType]:
             if one.name in EVERY:
                 told.append(indent(line((f"{verdict.objective}: ", BOLD), one.reason)))
     head = line(("one port or all", BOLD), (", base is the best single one, a score above 1 is faster", DIM))
-    return [line(), head, table(columns, rows), *told, *_splits(run, names)]
+    return [head, table(columns, rows), *told, *_splits(run, names), line()]
 
 
 def _splits(run: Run, names: Sequence[str]) -> list[RenderableType]:

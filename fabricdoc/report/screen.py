@@ -122,7 +122,7 @@ class Screen:
         from fabricdoc.report.sizes import render_sizes
 
         if not self.as_json:
-            self._print(self._out, [*render_sizes(run, verdict, names), *render_layers(run)])
+            self._print(self._out, [*render_sizes(run, verdict, names), *render_layers(run), line()])
 
     def rails(self, run: Run, verdicts: Sequence[Verdict]) -> None:
         """One port or all: a verdict for each objective; nothing with JSON."""

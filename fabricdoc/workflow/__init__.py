@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
     from fabricdoc.workflow.requests import Request, check_request
+    from fabricdoc.workflow.resuming import nodes_of, prepare_again, resumed_request
     from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
@@ -41,6 +42,7 @@ HOMES = {
     "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
     "requests": ("Request", "check_request"),
+    "resuming": ("nodes_of", "prepare_again", "resumed_request"),
     "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
@@ -73,8 +75,10 @@ __all__ = [
     "look_deeply",
     "look_once",
     "measure",
+    "nodes_of",
     "opened_agents",
     "prepare",
+    "prepare_again",
     "read_address",
     "read_backend",
     "read_dtype",
@@ -87,6 +91,7 @@ __all__ = [
     "read_sizes",
     "recommend",
     "replay_fabric",
+    "resumed_request",
     "save_fabric",
     "this_hostname",
     "unready",

@@ -12,9 +12,10 @@ from fabricdoc.bench import CONFIRMED, Agents, Bench, run_bench
 from fabricdoc.errors import StoppedError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Objective, Run
+from fabricdoc.model.standing import Standings
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.store import RunStore, default_path
-from fabricdoc.tuning import judge
+from fabricdoc.tuning import judge, standings
 from fabricdoc.workflow.planning import Prepared, refuse_incomplete
 from fabricdoc.workflow.readiness import obstacles
 from fabricdoc.workflow.recommending import Recommended, recommend
@@ -79,15 +80,18 @@ def measure(
         budget_s=request.budget_s,
     )
 
-    watch.follow(bench.launches)
+    watch.follow(bench.so_far)
 
     def contenders(so_far: Run) -> Sequence[str]:
-        eligible = {c.name for c in prepared.run.plan.candidates if c.role == "candidate"}
+        eligible = {c.name for c in so_far.plan.candidates if c.role == "candidate"}
         ranked = best_first(_judged_by(request, prepared)(so_far))
         return [name for name in ranked if name in eligible][:CONFIRMED]
 
+    def rank(so_far: Run) -> Standings:
+        return standings(so_far, prepared.profile, request.objective)
+
     try:
-        run = run_bench(bench, contenders)
+        run = run_bench(bench, contenders, rank, resume=prepared.resumes)
     except KeyboardInterrupt:
         raise _stopped(bench) from None
     watch.finish()
@@ -115,7 +119,7 @@ def _stopped(bench: Bench) -> StoppedError:
     where = "" if bench.store.path == default_path() else f" --store {shlex.quote(str(bench.store.path))}"
     return StoppedError(
         f"stopped; {kept} launch{'' if kept == 1 else 'es'} measured so far {'is' if kept == 1 else 'are'} kept",
-        fix=f"look at them: fabricdoc runs show {bench.run.id}{where}",
+        fix=f"go on with them: fabricdoc bench --resume {bench.run.id}{where}",
     )
 
 

@@ -64,12 +64,16 @@ class Greeted(Protocol):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything decided before the first launch. `notes` are sentences the user should read first."""
+    """Everything decided before the first launch. `notes` are sentences the user should read first.
+
+    `resumes`: the run is a stored one, whose launches are gone through before new ones are made.
+    """
 
     run: Run
     profile: Profile
     master: str
     notes: tuple[str, ...] = ()
+    resumes: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,9 +121,9 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
         search=request.search,
         budget_s=request.budget_s,
     )
-    run = Run(id=new_run_id(), plan=plan, nodes=_contexts(request.specs, fabric, agents.hello), links=fabric.links)
+    run = Run(id=new_run_id(), plan=plan, nodes=contexts(request.specs, fabric, agents.hello), links=fabric.links)
     notes = (*chosen.notes, *_inherited(agents.hello), *filter(None, [check_budget(plan)]))
-    return Prepared(run, profile, request.master or _master(field.rails, field.names[0]), notes)
+    return Prepared(run, profile, request.master or master_of(field.rails, field.names[0]), notes)
 
 
 def shapes_of(request: Request, profile: Profile) -> tuple[Shape, ...]:
@@ -256,7 +260,8 @@ def _why_no_nccl(said: Mapping[str, Any]) -> str:
     return "the NVIDIA driver shows no GPU"
 
 
-def _master(rails: Sequence[Rail], first: str) -> str:
+def master_of(rails: Sequence[Rail], first: str) -> str:
+    """Where the ranks meet: the first node's address on its first rail; InconclusiveError where it has none."""
     ip = rails[0].port(first).ip if rails else None
     if ip is None:
         raise InconclusiveError(
@@ -265,7 +270,8 @@ def _master(rails: Sequence[Rail], first: str) -> str:
     return ip
 
 
-def _contexts(specs: Sequence[NodeSpec], fabric: Fabric, hello: Hello) -> tuple[NodeContext, ...]:
+def contexts(specs: Sequence[NodeSpec], fabric: Fabric, hello: Hello) -> tuple[NodeContext, ...]:
+    """What each node is now: the material of the fingerprint, and of what a resumed run is held against."""
     pythons = {spec.name: spec.python for spec in specs}
     return tuple(_context(node, pythons[node.name], hello[node.name]) for node in fabric.nodes)
 

@@ -46,6 +46,7 @@ class Watch:
         self._every_launch = every_launch
         self._now = now
         self._began = now()
+        self._so_far: Callable[[], Run] = lambda: run
         self._launches: Sequence[Launch] = ()
         self._told = 0
         self._blocks = 0
@@ -53,9 +54,9 @@ class Watch:
         self._place: tuple[str, int] = ("", -1)
         self._event("plan", plan=run.plan)
 
-    def follow(self, launches: Sequence[Launch]) -> None:
-        """The list that the bench appends every launch to."""
-        self._launches = launches
+    def follow(self, so_far: Callable[[], Run]) -> None:
+        """How to ask the bench for its run as it is now, with the candidates that a search made meanwhile."""
+        self._so_far = so_far
 
     def __call__(self, text: str) -> None:
         """The bench says what it does next."""
@@ -78,18 +79,17 @@ class Watch:
 
     def _catch_up(self) -> None:
         """Tell the launches that ended since the last call; look who leads where a block was completed by them."""
+        self._run = self._so_far()
+        self._launches = self._run.launches
         fresh = self._launches[self._told :]
         self._told = len(self._launches)
         blocks = len({(one.round, one.block) for one in self._launches if one.round != "proof"})
         if blocks > self._blocks and blocks > LEAST_BLOCKS:  # a new block began: the one before is complete
-            self._best = leader(self._judge(self._so_far()), self._run.plan)
+            self._best = leader(self._judge(self._run), self._run.plan)
         self._blocks = blocks
         for launch in fresh:
             place = {"round": launch.round, "block": launch.block, "candidate": launch.candidate}
             self._event("launch-ended", launch=launch, text=launch.reason, **place)
-
-    def _so_far(self) -> Run:
-        return self._run.model_copy(update={"launches": tuple(self._launches)})
 
     def _line(self, text: str) -> str:
         """`search block 2/6: simple (3/9), 12 of up to 58 launches, 2 min left at most; tree leads 1.24 [1.1, 1.4]`."""
@@ -100,13 +100,16 @@ class Watch:
         return ", ".join(parts) + lead
 
     def left_s(self) -> float | None:
-        """Seconds that the rest takes at most: the launches left at the pace so far, within the budget."""
+        """Seconds that the rest takes at most: the launches left at the pace so far, within the budget.
+
+        What launches of an earlier sitting took counts as spent, and for the pace too.
+        """
         if not self._launches:
             return None
-        pace = (self._now() - self._began) / len(self._launches)
-        left = pace * max(0, self._planned() - len(self._launches))
+        spent = sum(one.seconds for one in self._launches)
+        left = spent / len(self._launches) * max(0, self._planned() - len(self._launches))
         budget = self._run.plan.budget_s
-        return left if budget is None else max(0.0, min(left, budget - (self._now() - self._began)))
+        return left if budget is None else max(0.0, min(left, budget - spent))
 
     def _planned(self) -> int:
         return max(self._run.plan.estimate.launches, len(self._launches))

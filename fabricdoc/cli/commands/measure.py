@@ -27,8 +27,11 @@ from fabricdoc.cli.options import (
 from fabricdoc.cli.terminal import screen
 
 if TYPE_CHECKING:
+    from fabricdoc.bench import Agents
+    from fabricdoc.model.fabric import Fabric
     from fabricdoc.report import Screen
-    from fabricdoc.workflow import Request
+    from fabricdoc.store import RunStore
+    from fabricdoc.workflow import Prepared, Request
 
 OBJECTIVES = "decode, prefill or mix"
 Objective = Annotated[str, typer.Option("--objective", help=f"What the verdict is for: {OBJECTIVES}.")]
@@ -67,6 +70,11 @@ Master = Annotated[
     str | None, typer.Option("--master-addr", help="Rendezvous address; default: node 0 on the first link.")
 ]
 RanksPerNode = Annotated[int, typer.Option("--ranks-per-node", min=1, max=16, help="Rank processes on each node.")]
+Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early, to the same plan.")
+]
+RESUMABLE = ("resume", "nodes", "ports", "presets", "master_addr", "store", "as_json", "json_lines")
+"""What may be said beside --resume: everything else is in the stored plan."""
 JsonLines = Annotated[
     bool,
     typer.Option("--json-lines", help="Events as JSON lines on stdout while it runs, the verdict last."),
@@ -81,6 +89,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
+    context: typer.Context,
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
     slurm: Slurm = False,
@@ -105,6 +114,7 @@ def bench(
     python: Python = "",
     store: Store = None,
     presets: Presets = [],  # noqa: B006
+    resume: Resume = None,
     dry_run: DryRun = False,
     as_json: Json = False,
     json_lines: JsonLines = False,
@@ -112,6 +122,10 @@ def bench(
     """Measure collectives between nodes under candidate settings, judge them, and build the preset."""
     from fabricdoc import workflow
 
+    out = screen(as_json=as_json, lines=json_lines)
+    folders, address = workflow.read_folders(presets), workflow.read_address(master_addr)
+    if resume is not None:
+        return _resume(context, resume, nodes, ports, folders, address, store, out)
     request = workflow.Request(
         specs=resolve_nodes(nodes, ports, python, hostfile, slurm=slurm),
         backend=workflow.read_backend(backend),
@@ -124,16 +138,16 @@ def bench(
         budget_s=workflow.read_duration(budget),
         sizes=workflow.read_sizes(split(sizes)),
         seed=seed,
-        master=workflow.read_address(master_addr),
+        master=address,
         ranks_per_node=ranks_per_node,
-        presets=workflow.read_folders(presets),
+        presets=folders,
         ops=workflow.read_ops(split(ops)),
         dtype=workflow.read_dtype(dtype),
         out_of_place=out_of_place,
         search=workflow.read_search(search),
         engine=engine,
     )
-    return _bench(request, store, dry_run, screen(as_json=as_json, lines=json_lines))
+    return _bench(request, store, dry_run, out)
 
 
 def again(words: Sequence[str], *, blocks: int) -> str:
@@ -148,8 +162,7 @@ def again(words: Sequence[str], *, blocks: int) -> str:
 
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
-    from fabricdoc.report import telling, verdict_status
-    from fabricdoc.workflow import check_request, look, measure, opened_agents, prepare, unready
+    from fabricdoc.workflow import check_request, look, opened_agents, prepare, unready
 
     check_request(request)
     kept = None if dry_run else open_store(store, write=True)
@@ -160,13 +173,55 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
             out.notes((*prepared.notes, *unready(request, fabric, prepared)))
             out.document(prepared.run, part="plan")
             return 0
-        out.plan(prepared.run.plan, prepared.notes)
-        measured = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
-    verdict = measured.recommended.verdict
-    out.sizes(measured.run, verdict, telling(measured.run, verdict))
-    out.rails(measured.run, measured.rails)
+        return _measured(request, fabric, agents, prepared, kept, out)
+
+
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """A stored plan is not changed by options: one that would is refused."""
+    given = [
+        name
+        for name in context.params
+        if name not in RESUMABLE and str(context.get_parameter_source(name)) == "ParameterSource.COMMANDLINE"
+    ]
+    if given:
+        option = "--" + given[0].replace("_", "-")
+        raise typer.BadParameter(f"{option} is part of the stored plan: --resume goes on with that plan as it is")
+
+
+def _resume(
+    context: typer.Context,
+    run: str,
+    nodes: Sequence[str],
+    ports: Sequence[str],
+    presets: Sequence[Path],
+    master: str | None,
+    store: Path | None,
+    out: Screen,
+) -> int:
+    from fabricdoc.workflow import look, nodes_of, opened_agents, prepare_again, resumed_request
+
+    _refuse_beside_resume(context)
+    kept = open_store(store, write=True, make=False)
+    stored = kept.load(run)
+    specs = resolve_nodes(nodes or nodes_of(stored), ports)
+    request = resumed_request(stored, specs, presets=presets, master=master)
+    fabric = look(request.specs, out.progress)
+    with opened_agents(request, fabric, out.progress) as agents:
+        return _measured(request, fabric, agents, prepare_again(request, fabric, agents, stored), kept, out)
+
+
+def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepared, kept: RunStore, out: Screen) -> int:
+    """Measure what was prepared, and show what came of it."""
+    from fabricdoc.report import telling, verdict_status
+    from fabricdoc.workflow import measure
+
+    out.plan(prepared.run.plan, prepared.notes)
+    done = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
+    verdict = done.recommended.verdict
+    out.sizes(done.run, verdict, telling(done.run, verdict))
+    out.rails(done.run, done.rails)
     out.document(verdict)
-    if not verdict.conclusive:
+    if not verdict.conclusive and not prepared.resumes:
         out.next_command(again(sys.argv[1:], blocks=max(6, request.blocks)), "measure to the end")
     return verdict_status(verdict)
 

@@ -73,7 +73,7 @@ class Seen:
         self.watch = Watch(
             run(budget_s), self.lines.append, self._judge, self.events.append, every_launch=every_launch, now=self._now
         )
-        self.watch.follow(self.launches)
+        self.watch.follow(lambda: run(budget_s).model_copy(update={"launches": tuple(self.launches)}))
 
     def _now(self) -> float:
         return self.at
@@ -116,8 +116,10 @@ def test_the_line_says_where_it_stands_and_how_long_it_takes() -> None:
 def test_a_budget_bounds_the_time_left() -> None:
     seen = Seen(budget_s=11.0)
     seen.made(launch(1), launch(2), launch(3), launch(4))
+    seen.watch("search block 1/6: tree (1/3)")
     assert seen.watch.left_s() == 3.0
-    seen.at = 99.0
+    seen.made(launch(5), launch(6))
+    seen.watch("search block 1/6: tree (2/3)")
     assert seen.watch.left_s() == 0.0
 
 
