@@ -19,6 +19,7 @@ Progress = Callable[[str], None]
 Tell = Callable[[BenchEvent], None]
 Judge = Callable[[Run], Verdict]
 STEP = re.compile(r"(?P<round>proof|search|combine|confirm)\b(?: block (?P<block>\d+))?[^:]*: (?P<candidate>[^\s(]+)")
+WIDE_OPEN = 100.0  # ends of an interval so far apart that they say nothing
 LEAST_BLOCKS = 2
 """Blocks before anybody is said to lead: one ratio has no interval."""
 
@@ -141,7 +142,10 @@ def leader(verdict: Verdict, plan: Plan) -> Best | None:
 
 
 def _interval(best: Best) -> str:
-    return f"{best.score.ratio:.2f} [{best.score.low:.2f}, {best.score.high:.2f}]"
+    score = best.score
+    if score.high > score.low * WIDE_OPEN:
+        return f"{score.ratio:.2f} [wide open]"
+    return f"{score.ratio:.2f} [{score.low:.2f}, {score.high:.2f}]"
 
 
 def _duration(seconds: float) -> str:

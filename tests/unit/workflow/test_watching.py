@@ -192,3 +192,11 @@ def test_nobody_listening_is_fine() -> None:
     watch = Watch(run(), lambda _: None, lambda _: verdict())
     watch("search block 1/6: tree (1/3)")
     watch.finish()
+
+
+def test_an_interval_that_says_nothing_is_not_shown_in_digits() -> None:
+    from fabricdoc.model.events import Best
+    from fabricdoc.workflow.watching import _interval
+
+    wide = Best(name="tree", score=Interval(ratio=1.96, low=1e-6, high=1e6, blocks=2))
+    assert _interval(wide) == "1.96 [wide open]"
