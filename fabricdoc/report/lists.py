@@ -1,4 +1,7 @@
-"""Lists for people: stored runs, and standing labs. Each item comes from another room; only its shape is known here."""
+"""Lists for people: stored runs, known profiles, standing labs.
+
+Each item comes from another room; only its shape is known here.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,29 @@ def _run_row(run: Any) -> list[Words | RenderableType]:
         Name(", ".join(run.nodes)),
         str(run.launches),
         Name(run.choice or "-"),
+    ]
+
+
+def render_profiles(profiles: Sequence[Any]) -> list[RenderableType]:
+    """A table of profiles in the order given: what a decode step of each sends, and what it is."""
+    columns = [Column("profile", flex=True), Column("calls a step", right=True), Column("of", flex=True, drop=1)]
+    rows: list[list[Words | RenderableType]] = [
+        [(one.name, BOLD), str(one.decode.totals.collectives), one.summary] for one in profiles
+    ]
+    return [table(columns, rows, by=0)]
+
+
+def profiles_payload(profiles: Sequence[Any]) -> list[dict[str, Any]]:
+    """The same as JSON values, with both stages' totals."""
+    return [
+        {
+            "name": one.name,
+            "summary": one.summary,
+            "engine": one.engine,
+            "decode": one.decode.totals.model_dump(),
+            "prefill": one.prefill.totals.model_dump(),
+        }
+        for one in profiles
     ]
 
 

@@ -19,7 +19,14 @@ from fabricdoc.report.cells import BAD, BOLD, DIM, Command, Unwrapped, indent, l
 from fabricdoc.report.fabric import Part
 from fabricdoc.report.json_text import json_text
 from fabricdoc.report.kinds import next_command, render
-from fabricdoc.report.lists import render_labs, render_runs, render_written, runs_payload
+from fabricdoc.report.lists import (
+    profiles_payload,
+    render_labs,
+    render_profiles,
+    render_runs,
+    render_written,
+    runs_payload,
+)
 from fabricdoc.report.outlet import Outlet
 from fabricdoc.report.plan import render_plan
 from fabricdoc.report.progress import ProgressLine
@@ -89,6 +96,13 @@ class Screen:
         self._print(self._out, render_runs(runs))
         if not runs:
             self.next_command("fabricdoc demo", "measure two nodes inside this machine")
+
+    def profiles(self, profiles: Sequence[Any]) -> None:
+        """The list of known profiles (`fabricdoc.model.profile.Profile`)."""
+        if self.as_json:
+            self._json(_header("profiles") | {"profiles": profiles_payload(profiles)})
+        else:
+            self._print(self._out, render_profiles(profiles))
 
     def lab(self, document: Any, *, removed: bool = False) -> None:
         """A lab document (`fabricdoc.lab.LabDocument`): its labs and nodes; `removed` says that they are gone."""

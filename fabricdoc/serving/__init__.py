@@ -1,12 +1,48 @@
-"""What a served model sends: profiles (collectives per decode step and per prefill chunk), found, read and checked.
+"""What a served model sends: profiles (collectives per decode step and per prefill chunk), found, read, derived.
 
-This room knows counts and sizes; it measures nothing and judges nothing.
+This room knows counts and sizes; it measures nothing and judges nothing. Names load their module when first used.
 """
 
 from __future__ import annotations
 
-from fabricdoc.serving.library import list_profiles, load_profile
-from fabricdoc.serving.reading import read_profile
-from fabricdoc.serving.traffic import crosses_nodes, shapes_for
+from typing import TYPE_CHECKING
 
-__all__ = ["crosses_nodes", "list_profiles", "load_profile", "read_profile", "shapes_for"]
+from fabricdoc.doors import opened
+
+if TYPE_CHECKING:
+    from fabricdoc.serving.asking import Asked, derive
+    from fabricdoc.serving.config import ModelConfig, parse_config, read_config
+    from fabricdoc.serving.deriving import derive_profile
+    from fabricdoc.serving.library import list_profiles, load_profile
+    from fabricdoc.serving.reading import read_profile
+    from fabricdoc.serving.served import Served
+    from fabricdoc.serving.traffic import crosses_nodes, decode_stages, shapes_for
+
+HOMES = {
+    "asking": ("Asked", "derive"),
+    "config": ("ModelConfig", "parse_config", "read_config"),
+    "deriving": ("derive_profile",),
+    "library": ("list_profiles", "load_profile"),
+    "reading": ("read_profile",),
+    "served": ("Served",),
+    "traffic": ("crosses_nodes", "decode_stages", "shapes_for"),
+}
+
+__all__ = [
+    "Asked",
+    "ModelConfig",
+    "Served",
+    "crosses_nodes",
+    "decode_stages",
+    "derive",
+    "derive_profile",
+    "list_profiles",
+    "load_profile",
+    "parse_config",
+    "read_config",
+    "read_profile",
+    "shapes_for",
+]
+
+
+__getattr__ = opened(__name__, HOMES)

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
 from fabricdoc.files import parse_json, parse_toml, read_text
-from fabricdoc.model.profile import Collective, Profile, Totals
+from fabricdoc.model.profile import Collective, Profile, Stage, Totals
 
 _FIX = "compare it with the shipped ones (fabricdoc profile show NAME) and mend that place"
 _STAGES = ("decode", "prefill")
+MOST_CALLS, MOST_BYTES, MOST_CAPTURED = 1_000_000, 1 << 40, 1024
+"""What a step can have at the very most: a file that says more is broken or hostile."""
 
 
 def read_profile(path: Path) -> Profile:
@@ -32,21 +34,21 @@ def parse_profile(text: str, where: str, *, is_json: bool = False) -> Profile:
     if not isinstance(content, dict):
         raise InputError(f"profile {where} is no table of keys", fix=_FIX)
     try:
-        stated = {stage: _without_totals(content, stage) for stage in _STAGES}
+        stated = {place: _without_totals(table) for place, table in _tables(content)}
         profile = Profile.model_validate(content)
     except ValidationError as error:
         raise InputError(f"profile {where}: {_first(error)}", fix=_FIX) from error
-    for stage in _STAGES:
-        _check(profile, stage, stated[stage], where)
+    for place, stage in _stages(profile):
+        _check(stage, place, stated.get(place), where)
     return profile
 
 
 def totals(collectives: tuple[Collective, ...]) -> Totals:
-    """Sums over a stage: calls, and bytes as count x size."""
+    """Sums over a stage: calls (of every op in `collectives`), and bytes as count x size."""
     calls = {op: sum(one.count for one in collectives if one.op == op) for op in ("all_reduce", "all_gather")}
     size = {op: sum(one.count * one.size for one in collectives if one.op == op) for op in calls}
     return Totals(
-        collectives=sum(calls.values()),
+        collectives=sum(one.count for one in collectives),
         all_reduce=calls["all_reduce"],
         all_gather=calls["all_gather"],
         all_reduce_bytes=size["all_reduce"],
@@ -54,11 +56,22 @@ def totals(collectives: tuple[Collective, ...]) -> Totals:
     )
 
 
-def _without_totals(content: dict[str, Any], stage: str) -> object:
+def _tables(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every stage's table with its place in the file; those that are no tables are told by the validation."""
+    captured = content.get("captured")
+    listed = captured[:MOST_CAPTURED] if isinstance(captured, list) else []
+    named = [(stage, content.get(stage)) for stage in _STAGES]
+    named += [(f"captured[{number}]", table) for number, table in enumerate(listed)]
+    return [(place, table) for place, table in named if isinstance(table, dict)]
+
+
+def _stages(profile: Profile) -> list[tuple[str, Stage]]:
+    captured = [(f"captured[{number}]", stage) for number, stage in enumerate(profile.captured)]
+    return [("decode", profile.decode), ("prefill", profile.prefill), *captured]
+
+
+def _without_totals(table: dict[str, Any]) -> object:
     """Put computed totals into the stage; returns the totals the file stated, if any. May raise ValidationError."""
-    table = content.get(stage)
-    if not isinstance(table, dict):
-        return None
     stated = table.pop("totals", None)
     rows = table.get("collectives", [])
     if isinstance(rows, list):
@@ -80,15 +93,14 @@ def _collectives(rows: list[Any]) -> tuple[Collective, ...]:
     return tuple(good)
 
 
-def _check(profile: Profile, stage: str, stated: object, where: str) -> None:
+def _check(stage: Stage, place: str, stated: object, where: str) -> None:
     """What types can't say: positive numbers, and `size` and `send_bytes` not mixed up."""
-    table = profile.decode if stage == "decode" else profile.prefill
-    for index, one in enumerate(table.collectives):
+    for index, one in enumerate(stage.collectives):
         if problem := _problem(one):
-            raise InputError(f"profile {where}: {stage}.collectives[{index}] ({one.role}): {problem}", fix=_FIX)
-    if stated is not None and stated != table.totals.model_dump():
+            raise InputError(f"profile {where}: {place}.collectives[{index}] ({one.role}): {problem}", fix=_FIX)
+    if stated is not None and stated != stage.totals.model_dump():
         raise InputError(
-            f"profile {where}: {stage}.totals does not match its collectives",
+            f"profile {where}: {place}.totals does not match its collectives",
             fix="leave totals out: they are computed",
         )
 
@@ -96,6 +108,8 @@ def _check(profile: Profile, stage: str, stated: object, where: str) -> None:
 def _problem(one: Collective) -> str:
     if min(one.count, one.size, one.send_bytes) < 1:
         return "count, size and send_bytes must be at least 1"
+    if one.count > MOST_CALLS or one.size > MOST_BYTES:
+        return f"more than {MOST_CALLS} calls or {MOST_BYTES} bytes is no step of a server"
     if one.op == "all_reduce" and one.send_bytes != one.size:
         return f"an all_reduce sends its message: send_bytes is {one.send_bytes}, size is {one.size}"
     if one.op == "all_gather" and (one.size % one.send_bytes or one.size == one.send_bytes):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fabricdoc.model.profile import Collective, Profile
+from fabricdoc.model.profile import Collective, Profile, Stage
 from fabricdoc.model.run import Op, Shape
 
 Key = tuple[Op, int, Literal["bfloat16", "float32"]]
@@ -19,8 +19,17 @@ def crosses_nodes(collective: Collective) -> bool:
 
 
 def timed_dtype(collective: Collective) -> Literal["bfloat16", "float32"]:
-    """The dtype it is timed with: int8 is timed as bfloat16 of the same bytes (time follows bytes, not elements)."""
-    return "float32" if collective.dtype == "float32" else "bfloat16"
+    """The dtype it is timed with: others are timed as one of the same bytes (time follows bytes, not elements)."""
+    return "float32" if collective.dtype in ("float32", "int32") else "bfloat16"
+
+
+def decode_stages(profile: Profile) -> tuple[Stage, ...]:
+    """The decode step of every batch a verdict has to ask: the profile's own, then the captured ones, by rows.
+
+    One stage for each number of rows; the profile's own stands for its rows.
+    """
+    by_rows: dict[int, Stage] = {stage.rows: stage for stage in (*profile.captured, profile.decode)}
+    return tuple(by_rows[rows] for rows in sorted(by_rows))
 
 
 def shapes_for(profile: Profile) -> tuple[Shape, ...]:

@@ -1,0 +1,95 @@
+"""What a user asked `profile derive` for, turned into one way to serve: his options over what was found elsewhere.
+
+Words are checked here; whether numbers make sense is `served`'s matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from fabricdoc.errors import UsageError
+from fabricdoc.model.profile import Profile, StepTime
+from fabricdoc.serving.config import read_config
+from fabricdoc.serving.deriving import derive_profile
+from fabricdoc.serving.served import DRAFTS, ENGINES, GRAPHS, Served
+
+WORDS: dict[str, tuple[str, ...]] = {"engine": ENGINES, "draft": DRAFTS, "graph": GRAPHS}
+ALL_RANKS = -1
+MOST_CAPTURES = 1024
+MOST_STEP_MS = 3_600_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Options as given: `numbers` and `words` by the name `Served` has for them, only those that were said.
+
+    `captures` are comma lists. `step_ms` is a step without communication, `tokens` what a step gives.
+    """
+
+    config: Path | None = None
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    captures: Sequence[str] = ()
+    step_ms: float | None = None
+    tokens: float | None = None
+    name: str = ""
+
+
+def derive(asked: Asked) -> Profile:
+    """The profile asked for. UsageError or InputError naming the option, the file or the field that is wrong."""
+    if asked.config is None:
+        raise UsageError("which model?", fix="name its config.json: fabricdoc profile derive config.json --tp 2")
+    served = with_options(Served(), asked)
+    if "tp" not in asked.numbers and served.ranks == 1:
+        raise UsageError("how many ranks is the model split over?", fix="say --tp N (--tp 1 sends nothing)")
+    config = read_config(asked.config)
+    return derive_profile(config, served, name=asked.name, step=_step(asked, served))
+
+
+def with_options(served: Served, asked: Asked) -> Served:
+    """`served` with what the user said over it."""
+    changed: dict[str, Any] = dict(asked.numbers)
+    for key, value in asked.words.items():
+        changed[key] = _word(key, value)
+    if asked.captures:
+        changed["captures"] = read_captures(asked.captures)
+    served = replace(served, **changed)
+    return replace(served, ep=served.tp * served.dp) if served.ep == ALL_RANKS else served
+
+
+def read_captures(texts: Sequence[str]) -> tuple[int, ...]:
+    """Captured sizes from comma lists, ascending, each once. UsageError for anything but numbers from 1."""
+    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    wrong = next((word for word in words if not (word.isascii() and word.isdecimal() and len(word) < 7)), None)
+    if wrong is not None or not words or len(words) > MOST_CAPTURES:
+        raise UsageError(f"--capture-sizes: {(wrong or 'no list')[:40]!r} is no list of sizes", fix="like 1,2,4,8,16")
+    sizes = sorted({int(word) for word in words})
+    if sizes[0] < 1:
+        raise UsageError("--capture-sizes: 0 is no size", fix="like 1,2,4,8,16")
+    return tuple(sizes)
+
+
+def _word(key: str, value: str) -> str:
+    if value in WORDS[key]:
+        return value
+    near = get_close_matches(value, WORDS[key], n=1, cutoff=0.4)
+    known = ", ".join(WORDS[key])
+    raise UsageError(
+        f"--{key} {value[:40]!r} is not one of {known}", fix=f"did you mean {near[0]}?" if near else f"one of {known}"
+    )
+
+
+def _step(asked: Asked, served: Served) -> StepTime | None:
+    for option, value in (("--step-ms", asked.step_ms), ("--tokens-per-step", asked.tokens)):
+        if value is not None and not (math.isfinite(value) and 0 < value <= MOST_STEP_MS):
+            raise UsageError(f"{option} is {value:g}, wanted a number above 0", id="wrong-number")
+    if asked.step_ms is None:
+        if asked.tokens is not None:
+            raise UsageError("--tokens-per-step says nothing without --step-ms", fix="give both")
+        return None
+    return StepTime(compute_ms=asked.step_ms, tokens=served.batch if asked.tokens is None else asked.tokens)
