@@ -16,7 +16,9 @@ from fabricdoc.errors import UsageError
 from fabricdoc.model.profile import Profile, StepTime
 from fabricdoc.serving.config import read_config
 from fabricdoc.serving.deriving import derive_profile
+from fabricdoc.serving.hub import config_of
 from fabricdoc.serving.served import DRAFTS, ENGINES, GRAPHS, Served
+from fabricdoc.serving.sources import Source, read_sources
 
 WORDS: dict[str, tuple[str, ...]] = {"engine": ENGINES, "draft": DRAFTS, "graph": GRAPHS}
 ALL_RANKS = -1
@@ -28,13 +30,15 @@ MOST_STEP_MS = 3_600_000.0
 class Asked:
     """Options as given: `numbers` and `words` by the name `Served` has for them, only those that were said.
 
-    `captures` are comma lists. `step_ms` is a step without communication, `tokens` what a step gives.
+    `captures` are comma lists, `sources` what --from was given. `step_ms` is a step without communication, `tokens`
+    what a step gives.
     """
 
     config: Path | None = None
     numbers: Mapping[str, int] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     captures: Sequence[str] = ()
+    sources: Sequence[str] = ()
     step_ms: float | None = None
     tokens: float | None = None
     name: str = ""
@@ -42,13 +46,27 @@ class Asked:
 
 def derive(asked: Asked) -> Profile:
     """The profile asked for. UsageError or InputError naming the option, the file or the field that is wrong."""
-    if asked.config is None:
+    source = read_sources(asked.sources) if asked.sources else None
+    if asked.config is None and source is None:
         raise UsageError("which model?", fix="name its config.json: fabricdoc profile derive config.json --tp 2")
-    served = with_options(Served(), asked)
-    if "tp" not in asked.numbers and served.ranks == 1:
+    served = with_options(source.found.served if source else Served(), asked)
+    if "tp" not in asked.numbers and source is None:
         raise UsageError("how many ranks is the model split over?", fix="say --tp N (--tp 1 sends nothing)")
-    config = read_config(asked.config)
-    return derive_profile(config, served, name=asked.name, step=_step(asked, served))
+    config = read_config(_config_path(asked, source))
+    notes = [] if source is None else [note for note in source.found.notes if not _is_answered(note, asked)]
+    return derive_profile(config, served, name=asked.name, step=_step(asked, served), notes=tuple(notes))
+
+
+def _config_path(asked: Asked, source: Source | None) -> Path:
+    if asked.config is not None or source is None:
+        return asked.config or Path("config.json")
+    if not source.found.model:
+        raise UsageError("--from names no model", fix="name its config.json: fabricdoc profile derive config.json ...")
+    return config_of(source.found.model, source.environ, source.root)
+
+
+def _is_answered(note: str, asked: Asked) -> bool:
+    return "gpus_per_node" in asked.numbers and "--gpus-per-node" in note
 
 
 def with_options(served: Served, asked: Asked) -> Served:

@@ -30,7 +30,7 @@ class Part:
     dtype: CollectiveDtype
     op: Op = "all_reduce"
     per: Literal["row", "logits"] = "row"
-    place: Literal["layer", "embedding", "logits", "draft", "draft logits", "sampler"] = "layer"
+    place: Literal["layer", "embedding", "ngram", "logits", "draft", "draft logits", "sampler"] = "layer"
     group: Group = "tp"
     assumed: bool = False
 

@@ -34,7 +34,8 @@ class Served:
     `graph` is how decode runs; `captures` the rows (vLLM) or batches (others) it captures, empty where the engine's
     own list is meant; `max_num_seqs` the most requests a step may have, 0 where nobody says. `gpus_per_node` decides
     which groups span nodes. `local_argmax`: the drafter gathers two numbers a row instead of logits. `float32_head`:
-    logits are gathered in 4 bytes. `rocenante`, `symm_mem`, `deepep`: what carries traffic beside NCCL.
+    logits are gathered in 4 bytes. `ngram_local`: an n-gram table is whole on every rank. `rocenante`, `symm_mem`,
+    `deepep`, `custom_ar`: what carries traffic beside NCCL.
     """
 
     tp: int = 1
@@ -56,6 +57,7 @@ class Served:
     rocenante: bool = False
     symm_mem: bool = False
     deepep: bool = False
+    ngram_local: bool = False
 
     @property
     def ranks(self) -> int:

@@ -60,7 +60,8 @@ def prefill_stage(config: ModelConfig, served: Served) -> Stage:
 
 def _target_parts(config: ModelConfig, served: Served) -> list[Part]:
     family = family_of(config)
-    layers = with_expert_exchange(family.layers(config, served.tp), config, served)
+    sent = [part for part in family.layers(config, served.tp) if part.place != "ngram" or not served.ngram_local]
+    layers = with_expert_exchange(sent, config, served)
     parts = [
         Part("embedding", 1, config.hidden, config.dtype, place="embedding"),
         *layers,

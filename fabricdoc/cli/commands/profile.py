@@ -65,6 +65,14 @@ def derive(
     gpus_per_node: Annotated[
         int | None, typer.Option("--gpus-per-node", help="Ranks on each node: a group inside one crosses nothing.")
     ] = None,
+    sources: Annotated[
+        list[str],
+        typer.Option(
+            "--from",
+            help="How it is served: a launch line, a script or .env with one, pid:N, container:NAME. "
+            "Options win over it.",
+        ),
+    ] = [],  # noqa: B006
     step_ms: Annotated[
         float | None, typer.Option("--step-ms", help="A decode step's time without communication, if you know it.")
     ] = None,
@@ -87,6 +95,7 @@ def derive(
         numbers={key: value for key, value in numbers.items() if value is not None},
         words={key: value for key, value in (("engine", engine), ("draft", draft), ("graph", graph)) if value},
         captures=capture_sizes,
+        sources=sources,
         step_ms=step_ms,
         tokens=tokens_per_step,
         name=name,

@@ -18,11 +18,14 @@ def layers(config: ModelConfig, tp: int) -> list[Part]:
     """A normal decoder's, and the n-gram embeddings."""
     count = len(config.listed("ple_layer_ids") or [])
     width = config.number("ple_embed_dim") or config.hidden
-    return [*([Part("n-gram embedding (PLE)", count, width, "int8")] if count else []), *moe.layers(config, tp)]
+    return [
+        *([Part("n-gram embedding (PLE)", count, width, "int8", place="ngram")] if count else []),
+        *moe.layers(config, tp),
+    ]
 
 
 def note(config: ModelConfig) -> str:
-    """What an image may do otherwise."""
+    """What a launch may do otherwise."""
     if not config.listed("ple_layer_ids"):
         return ""
     return "with the n-gram (PLE) table replicated or offloaded its all-reduce is not sent"
