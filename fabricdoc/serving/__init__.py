@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
-    from fabricdoc.serving.asking import Asked, derive
+    from fabricdoc.serving.asking import Asked, derive, trace
     from fabricdoc.serving.config import ModelConfig, parse_config, read_config
     from fabricdoc.serving.deriving import derive_profile
     from fabricdoc.serving.library import list_profiles, load_profile
     from fabricdoc.serving.reading import read_profile
     from fabricdoc.serving.served import Served
+    from fabricdoc.serving.tracing import Trace
     from fabricdoc.serving.traffic import crosses_nodes, decode_stages, shapes_for
 
 HOMES = {
-    "asking": ("Asked", "derive"),
+    "asking": ("Asked", "derive", "trace"),
     "config": ("ModelConfig", "parse_config", "read_config"),
     "deriving": ("derive_profile",),
     "library": ("list_profiles", "load_profile"),
     "reading": ("read_profile",),
     "served": ("Served",),
+    "tracing": ("Trace",),
     "traffic": ("crosses_nodes", "decode_stages", "shapes_for"),
 }
 
@@ -32,6 +34,7 @@ __all__ = [
     "Asked",
     "ModelConfig",
     "Served",
+    "Trace",
     "crosses_nodes",
     "decode_stages",
     "derive",
@@ -42,6 +45,7 @@ __all__ = [
     "read_config",
     "read_profile",
     "shapes_for",
+    "trace",
 ]
 
 

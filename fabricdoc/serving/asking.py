@@ -19,6 +19,7 @@ from fabricdoc.serving.deriving import derive_profile
 from fabricdoc.serving.hub import config_of
 from fabricdoc.serving.served import DRAFTS, ENGINES, GRAPHS, Served
 from fabricdoc.serving.sources import Source, read_sources
+from fabricdoc.serving.tracing import Trace
 
 WORDS: dict[str, tuple[str, ...]] = {"engine": ENGINES, "draft": DRAFTS, "graph": GRAPHS}
 ALL_RANKS = -1
@@ -55,6 +56,19 @@ def derive(asked: Asked) -> Profile:
     config = read_config(_config_path(asked, source))
     notes = [] if source is None else [note for note in source.found.notes if not _is_answered(note, asked)]
     return derive_profile(config, served, name=asked.name, step=_step(asked, served), notes=tuple(notes))
+
+
+def trace(logs: Sequence[Path], how: Trace, asked: Asked) -> Profile:
+    """The profile counted from COLL logs, held against the rules where `asked` says which model is served how."""
+    from fabricdoc.serving.coll_log import read_calls
+    from fabricdoc.serving.tracing import trace_profile
+
+    calls = read_calls(logs)
+    derived = derive(asked) if asked.config is not None or asked.sources else None
+    step = _step(asked, Served())
+    where = ", ".join(log.name or str(log) for log in logs[:3]) + (" and more" if len(logs) > 3 else "")
+    name = asked.name or f"traced-{logs[0].stem or 'log'}"
+    return trace_profile(calls, how, name=name, where=where, derived=derived, step=step)
 
 
 def _config_path(asked: Asked, source: Source | None) -> Path:

@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
         help="What a served model sends: derive, trace, list or show.", no_args_is_help=True, rich_markup_mode=None
     )
     group.command("derive", cls=_BareEp)(derive)
+    group.command("trace")(trace)
     group.command("list")(list_profiles)
     group.command("show")(show)
     app.add_typer(group, name="profile")
@@ -101,6 +102,44 @@ def derive(
         name=name,
     )
     screen(as_json=as_json).document(derived(asked))
+    return 0
+
+
+def trace(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="COLL logs, or a folder of them.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", help="The model's config.json: names the calls, checks the rules.")
+    ] = None,
+    tp: Annotated[int | None, typer.Option("--tp", help="Tensor-parallel ranks, with --config.")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="vllm, sglang or trtllm, with --config.")] = None,
+    spec_tokens: Annotated[int | None, typer.Option("--spec-tokens", help="Speculated tokens, with --config.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="The captured batch, with --config.")] = None,
+    chunk: Annotated[int | None, typer.Option("--chunk", help="Tokens of the traced chunk, with --config.")] = None,
+    sources: Annotated[list[str], typer.Option("--from", help="How it is served, as for derive.")] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option("--steps", min=0, help="Decode steps in the log, if you know.")] = 0,
+    chunks: Annotated[int, typer.Option("--chunks", min=0, help="Prefill chunks in the log, if you know.")] = 0,
+    prefill_from: Annotated[
+        int, typer.Option("--prefill-from", min=1, help="Bytes of an all-reduce that is a prefill chunk's.")
+    ] = 1 << 20,
+    step_ms: Annotated[float | None, typer.Option("--step-ms", help="A step's time without communication.")] = None,
+    name: Annotated[str, typer.Option("--name", help="The profile's name.")] = "",
+    as_json: Json = False,
+) -> int:
+    """Count what a server really sends, from a log taken with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL."""
+    from fabricdoc.serving import Asked, Trace
+    from fabricdoc.serving import trace as traced
+
+    numbers = {"tp": tp, "spec_tokens": spec_tokens, "batch": batch, "chunk": chunk}
+    asked = Asked(
+        config=config,
+        numbers={key: value for key, value in numbers.items() if value is not None},
+        words={"engine": engine} if engine else {},
+        sources=sources,
+        step_ms=step_ms,
+        name=name,
+    )
+    how = Trace(steps=steps, chunks=chunks, prefill_from=prefill_from)
+    screen(as_json=as_json).document(traced(logs, how, asked))
     return 0
 
 

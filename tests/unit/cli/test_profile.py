@@ -10,6 +10,8 @@ import pytest
 
 from fabricdoc.cli import main
 from fabricdoc.cli.commands.profile import with_ep_number
+from fabricdoc.model.profile import Profile
+from tests.unit.serving.coll_lines import stage_lines
 from tests.unit.serving.models import REFERENCE
 
 pytestmark = pytest.mark.unit
@@ -121,3 +123,19 @@ def test_list_for_people_takes_a_users_folder(tmp_path: Path, capsys: pytest.Cap
     )
     assert main(["profile", "list", "--presets", str(tmp_path)]) == 0
     assert "my own" in capsys.readouterr().out
+
+
+def test_a_trace_is_counted_and_held_against_the_rules(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = ["--tp", "2", "--spec-tokens", "3", "--chunk", "8192"]
+    assert main(["profile", "derive", file, *served, "--json"]) == 0
+    derived = Profile.model_validate(_json(capsys))
+    (tmp_path / "nccl.log").write_text("".join([*stage_lines(derived.decode), *stage_lines(derived.prefill)]))
+    assert main(["profile", "trace", str(tmp_path / "nccl.log"), "--config", file, *served, "--json"]) == 0
+    found = _json(capsys)
+    assert (found["name"], found["decode"]["totals"]["collectives"]) == ("traced-nccl", 117)
+    assert "decode: as the rules derive it" in found["notes"]
+    assert main(["profile", "trace", str(tmp_path / "nccl.log"), "--steps", "2"]) == 2
+    assert "--steps 2 does not divide" in capsys.readouterr().err
+    assert main(["profile", "trace", str(tmp_path / "absent")]) == 2
