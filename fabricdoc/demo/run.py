@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.demo.gpu import GpuShare, share_gpus
 from fabricdoc.demo.leave import Folder
 from fabricdoc.errors import InconclusiveError, StoreError, ToolError
-from fabricdoc.export import render
+from fabricdoc.export import env_file
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
 from fabricdoc.model.run import Objective
@@ -134,7 +134,7 @@ def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measu
     screen.step("preset and export-env")
     folder.leave("preset.toml", preset_to_toml(preset))
     for node in preset.nodes:
-        folder.leave(f"{node.name}.env", render(preset, node))
+        folder.leave(*env_file(preset, node))
     screen.show(preset)
     screen.step("gate")
     answer = check_gate(preset, specs, screen.progress)

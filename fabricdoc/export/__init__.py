@@ -1,12 +1,39 @@
 """Writers of a preset's variables, one per kind of reader, and the choice of the node they are for.
 
-Public: `render`, `choose_node`, `write_all`, `FORMATS`, `format_named`. Nothing here measures, judges or touches a
-node; a value that a reader would change is refused with the reason, never quoted into something else.
+Public: `render`, `env_file`, `left_out`, `write_all` (the texts), `choose_node`, `FORMATS`, `format_named`. Nothing
+here measures; a value that a reader would change is refused with the reason, never quoted into something else.
 """
 
-from fabricdoc.export.choose import choose_node
-from fabricdoc.export.files import write_all
-from fabricdoc.export.render import render
-from fabricdoc.export.rules import FORMATS, Format, format_named
+from __future__ import annotations
 
-__all__ = ["FORMATS", "Format", "choose_node", "format_named", "render", "write_all"]
+from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
+
+if TYPE_CHECKING:
+    from fabricdoc.export.choose import choose_node
+    from fabricdoc.export.files import write_all
+    from fabricdoc.export.formats import FORMATS, Format, format_list, format_named
+    from fabricdoc.export.rendering import env_file, left_out, render
+
+HOMES = {
+    "choose": ("choose_node",),
+    "files": ("write_all",),
+    "formats": ("FORMATS", "Format", "format_list", "format_named"),
+    "rendering": ("env_file", "left_out", "render"),
+}
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "choose_node",
+    "env_file",
+    "format_list",
+    "format_named",
+    "left_out",
+    "render",
+    "write_all",
+]
+
+
+__getattr__ = opened(__name__, HOMES)

@@ -11,6 +11,7 @@ import difflib
 import shlex
 
 from fabricdoc.errors import UsageError
+from fabricdoc.export.content import settings
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import NodePreset, Preset
 
@@ -24,7 +25,7 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
     if not preset.nodes:
         raise UsageError(f"preset {preset.name} has no node", fix="fabricdoc bench", id="preset-without-nodes")
     if wanted is not None:
-        return _named(preset, wanted)
+        return named(preset, wanted)
     here = _this_machine(preset, hostname)
     if here is not None:
         return here
@@ -38,14 +39,38 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
     )
 
 
-def _named(preset: Preset, wanted: str) -> NodePreset:
+def named(preset: Preset, wanted: str) -> NodePreset:
+    """The node of that name, or of that role: `head` is the first node, `worker` the others where they are alike.
+
+    A node that is called so itself beats the role. UsageError when there is none.
+    """
     names = [node.name for node in preset.nodes]
     if wanted in names:
         return preset.nodes[names.index(wanted)]
+    if wanted == "head":
+        return preset.nodes[0]
+    if wanted == "worker":
+        return _worker(preset)
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(
-        f"preset {preset.name} has no node {wanted!r}", fix=f"{hint}nodes: {', '.join(names)}", id="no-such-node"
+        f"preset {preset.name} has no node {wanted!r}",
+        fix=f"{hint}nodes: {', '.join(names)}; or head, worker",
+        id="no-such-node",
+    )
+
+
+def _worker(preset: Preset) -> NodePreset:
+    workers = preset.nodes[1:]
+    if workers and all(settings(node) == settings(workers[0]) for node in workers):
+        return workers[0]
+    names = ", ".join(node.name for node in workers)
+    raise UsageError(
+        f"the workers of preset {preset.name} differ"
+        if workers
+        else f"preset {preset.name} has no worker, one node only",
+        fix=f"name one of them: {names}" if workers else "--node head",
+        id="no-such-node",
     )
 
 
@@ -66,8 +91,3 @@ def _is_here(preset: Preset, node: NodePreset, hostname: str) -> bool:
         if printed.name == node.name and not isinstance(printed.hostname, Unknown):
             return printed.hostname == hostname
     return node.target == "local" or node.name == hostname
-
-
-def settings(node: NodePreset) -> list[tuple[str, str]]:
-    """The (name, value) pairs of a node, in order: what two nodes must share to be written as one."""
-    return [(line.name, line.value) for line in node.lines]

@@ -150,7 +150,7 @@ def leave(preset: object, keep: Path) -> None:
         return
     (keep / "preset.toml").write_text(preset_to_toml(preset))
     for node in preset.nodes:
-        text = render(preset, node)
+        text = render(preset, node, "docker-env")
         (keep / f"{node.name}.env").write_text(text)
         say(f"--- {node.name}.env\n{text}---")
 

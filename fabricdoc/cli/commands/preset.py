@@ -27,26 +27,38 @@ def register(app: typer.Typer) -> None:
 
 def export_env(
     what: What = None,
-    node: Annotated[str | None, typer.Option("--node", help="Write this node's values.")] = None,
-    fmt: Annotated[str, typer.Option("--format", help="env, bash, docker or json.")] = "env",
-    out_dir: Annotated[Path | None, typer.Option("-o", "--output", help="Write NODE.env per node here.")] = None,
+    node: Annotated[
+        str | None, typer.Option("--node", help="Write this node's values: its name, or head, or worker.")
+    ] = None,
+    fmt: Annotated[
+        str, typer.Option("--format", help="env, docker-env, bash, nccl-conf, k8s, ...: see --formats.")
+    ] = "env",
+    out_dir: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write each node's file, and the common one, here.")
+    ] = None,
+    formats: Annotated[bool, typer.Option("--formats", help="List the formats and for whom they are.")] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> int:
     """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
-    from fabricdoc.export import choose_node, format_named, render, write_all
+    from fabricdoc.export import choose_node, format_list, format_named, left_out, render, write_all
     from fabricdoc.workflow import find_preset, this_hostname
 
     out = screen(as_json=as_json)
-    format_named(fmt)
-    preset = find_preset(what, store, out.progress)
-    if out_dir is not None:
-        only = (choose_node(preset, node, this_hostname()),) if node else preset.nodes
-        out.written(write_all(preset.model_copy(update={"nodes": only}), out_dir, fmt))
+    if formats:
+        out.text(format_list())
         return 0
+    whole = format_named("json" if as_json and out_dir is None else fmt).scope != "node"
+    preset = find_preset(what, store, out.progress)
     again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
-    chosen = choose_node(preset, node, this_hostname(), again)
-    out.text(render(preset, chosen, "json" if as_json else fmt))
+    one = choose_node(preset, node, this_hostname(), again) if node or not (whole or out_dir) else None
+    if out_dir is not None:
+        out.written(write_all(preset, out_dir, fmt, only=one))
+        return 0
+    text = render(preset, one, "json" if as_json else fmt)
+    if told := left_out(preset, one, fmt):
+        out.progress(told)
+    out.text(text)
     return 0
 
 

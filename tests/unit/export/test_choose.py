@@ -6,7 +6,7 @@ import pytest
 
 from fabricdoc.errors import ExitStatus, UsageError
 from fabricdoc.export import choose_node
-from fabricdoc.export.choose import settings
+from fabricdoc.export.content import settings
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.preset import Fingerprint, Line, NodePreset, NodePrint, Preset
 
@@ -102,3 +102,28 @@ def test_differing_values_end_with_commands_to_paste() -> None:
 def test_a_preset_without_nodes() -> None:
     with pytest.raises(UsageError, match="no node"):
         choose_node(preset(), None, "x")
+
+
+def test_head_is_the_first_node_and_worker_the_others() -> None:
+    both = preset(ALPHA, BETA)
+    assert choose_node(both, "head", "x") is ALPHA
+    assert choose_node(both, "worker", "x") is BETA
+    assert choose_node(preset(ALPHA), "head", "x") is ALPHA
+
+
+def test_a_node_that_is_called_so_beats_the_role() -> None:
+    swapped = preset(node("worker", "=w"), node("head", "=h"))
+    assert choose_node(swapped, "head", "x").name == "head"
+
+
+def test_workers_that_differ_are_named() -> None:
+    ring = preset(ALPHA, BETA, node("gamma", "=g"))
+    with pytest.raises(UsageError, match="workers of preset pair differ") as caught:
+        choose_node(ring, "worker", "x")
+    assert "beta, gamma" in caught.value.fix
+    assert choose_node(preset(ALPHA, BETA, node("gamma", "=b0")), "worker", "x") is BETA
+
+
+def test_a_single_node_has_no_worker() -> None:
+    with pytest.raises(UsageError, match="no worker"):
+        choose_node(preset(ALPHA), "worker", "x")

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.errors import ToolError, UsageError
-from fabricdoc.export import FORMATS, render, write_all
-from fabricdoc.export.files import SUFFIXES
-from fabricdoc.model.preset import Line, NodePreset, Preset
+from fabricdoc.export import FORMATS, format_named, render, write_all
+from fabricdoc.export.formats import FAMILIES
+from fabricdoc.model.preset import Line, NodePreset
+from tests.unit.export.presets_made import pair, preset
+from tests.unit.export.readers import docker_reads
 
 pytestmark = pytest.mark.unit
 
@@ -22,29 +24,47 @@ def node(name: str, value: str = "=a") -> NodePreset:
     )
 
 
-def preset(*nodes: NodePreset) -> Preset:
-    return Preset(
-        name="pair",
-        run="r1",
-        backend="nccl",
-        objective="decode",
-        profile="tiny",
-        choice="base",
-        reason="",
-        exercised="",
-        nodes=nodes,
-    )
+NODE_FORMATS = [fmt for fmt in FORMATS if format_named(fmt).scope == "node"]
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
-def test_one_file_per_node(tmp_path: Path, fmt: str) -> None:
-    both = preset(node("alpha"), node("beta", "=b"))
+@pytest.mark.parametrize("fmt", NODE_FORMATS)
+def test_one_whole_file_per_node_and_one_of_what_they_share(tmp_path: Path, fmt: str) -> None:
+    both = pair({"NCCL_ALGO": "Ring"})
     folder = tmp_path / "new" / "folder"
     paths = write_all(both, folder, fmt, env={})
-    assert paths == [folder / f"alpha{SUFFIXES[fmt]}", folder / f"beta{SUFFIXES[fmt]}"]
-    assert [path.read_text() for path in paths] == [render(both, one, fmt) for one in both.nodes]
-    assert sorted(folder.iterdir()) == paths
-    assert {path.stat().st_mode & 0o777 for path in paths} == {0o644}
+    ending, with_common = format_named(fmt).file, format_named(fmt).with_common
+    wanted = [folder / f"{name}{ending}" for name in ("spark1", "spark2", *(["common"] if with_common else []))]
+    assert paths == wanted
+    assert [path.read_text() for path in paths[:2]] == [render(both, one, fmt) for one in both.nodes]
+    assert sorted(folder.iterdir()) == sorted(paths)
+    mode = 0o755 if format_named(fmt).runs else 0o644
+    assert {path.stat().st_mode & 0o777 for path in paths} == {mode}
+
+
+def test_the_common_file_holds_what_all_nodes_share_and_no_hca(tmp_path: Path) -> None:
+    write_all(pair({"NCCL_ALGO": "Ring"}), tmp_path, "env", env={})
+    assert docker_reads((tmp_path / "common.env").read_text()) == {"NCCL_NET": "IB", "NCCL_ALGO": "Ring"}
+
+
+def test_one_node_has_no_common_file_nor_has_a_narrowed_one(tmp_path: Path) -> None:
+    both = pair()
+    assert write_all(preset(node("alpha")), tmp_path, env={}) == [tmp_path / "alpha.env"]
+    assert write_all(both, tmp_path, env={}, only=both.nodes[1]) == [tmp_path / "spark2.env"]
+
+
+def test_a_node_called_common_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="called 'common'"):
+        write_all(preset(node("common"), node("b")), tmp_path, "env", env={})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("fmt", FAMILIES)
+def test_a_launcher_gets_all_its_files(tmp_path: Path, fmt: str) -> None:
+    paths = write_all(pair(), tmp_path, fmt, env={})
+    for part in FAMILIES[fmt]:
+        ending = format_named(part).file
+        assert any(path.name.endswith(ending) for path in paths), ending
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
 def test_a_refused_value_leaves_nothing(tmp_path: Path) -> None:

@@ -1,136 +1,89 @@
-"""The refusal rules, held against models of each reader's grammar written from that reader's own source."""
+"""Which names and values the text formats refuse, and that what a stricter rule takes a looser one takes too."""
 
 from __future__ import annotations
 
-import string
+import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.errors import UsageError
-from fabricdoc.export.rules import FORMATS, LONGEST, check_name, check_value, format_named, shell_would_split
+from fabricdoc.export import rules
+from tests.unit.export import readers
+from tests.unit.export.presets_made import ALGO, VALUES
 
 pytestmark = pytest.mark.unit
 
-ALGO = "ring;allreduce:tree"
-VALUES = st.text(alphabet=string.printable + "é\u2028\x00\x1b", max_size=40)
+
+@pytest.mark.parametrize("name", ["NCCL_NET", "_A", "a1", "RAY_memory_monitor_refresh_ms"])
+def test_names(name: str) -> None:
+    assert rules.has_name(name)
 
 
-def docker_reads(line: str, *, strips_quotes: bool) -> str:
-    """docker/cli pkg/kvfile: all after the first `=`; the next release strips a pair of outer quotes."""
-    value = line.lstrip().partition("=")[2]
-    paired = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if strips_quotes and paired else value
+@pytest.mark.parametrize("name", ["", "1A", "A B", "A-B", "A=B", "A\n", "É", "A" * 257])
+def test_no_names(name: str) -> None:
+    assert not rules.has_name(name)
 
 
-def compose_reads(line: str) -> str | None:
-    """compose-go dotenv, oldest and strictest: a quote opens a string, `#` ends the value, `$` is expanded."""
-    value = line.partition("=")[2].lstrip(" \t\v\f\r")
-    if value[:1] in {"'", '"'} or "$" in value:
-        return None
-    return value.split("#")[0].rstrip()
-
-
-def systemd_reads(line: str) -> str | None:
-    """systemd env-file.c: blanks trimmed, backslash escapes, a quote at the beginning opens a string."""
-    value = line.partition("=")[2].strip(" \t\n\r")
-    return None if "\\" in value or value[:1] in {"'", '"'} else value
-
-
-@given(VALUES)
-def test_what_env_accepts_every_reader_reads_as_written(value: str) -> None:
-    if FORMATS["env"].refuse("NCCL_X", value):
-        return
-    line = f"NCCL_X={value}"
-    assert len(line.splitlines()) == 1
-    assert docker_reads(line, strips_quotes=True) == value
-    assert docker_reads(line, strips_quotes=False) == value
-    assert compose_reads(line) == value
-    assert systemd_reads(line) == value
-
-
-@given(VALUES)
-def test_each_format_takes_all_that_the_stricter_one_takes(value: str) -> None:
-    accepted = [not FORMATS[name].refuse("NCCL_X", value) for name in ("env", "bash", "json")]
-    assert accepted == sorted(accepted)
-    assert FORMATS["bash"].refuse("A", value) == FORMATS["docker"].refuse("A", value)
+@pytest.mark.parametrize("value", ["", "IB", "=rocep1s0f0,roceP2p1s0f0", "a:1+2", "/etc/x", "50%", "me@host", "-1"])
+def test_plain_values(value: str) -> None:
+    assert rules.not_plain("NCCL_X", value) == ""
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "told"),
     [
-        "",
-        "IB",
-        "=rocep1s0f0,roceP2p1s0f0",
-        "^docker0",
-        ALGO,
-        "/etc/nccl topo.xml",
-        "ring;allreduce:tree;broadcast:ring",
+        (ALGO, "`;`"),
+        ("^docker0", "`^`"),
+        ("a b", "a blank"),
+        ("a#b", "`#`"),
+        ("$HOME", "`$`"),
+        ("'x'", "`'`"),
+        ("~/x", "`~`"),
+        ("{x}", "`{`"),
     ],
 )
-def test_env_takes_what_nccl_needs(value: str) -> None:
-    check_value(FORMATS["env"], "NCCL_ALGO", value)
+def test_what_is_not_plain_is_told_by_its_first_letter(value: str, told: str) -> None:
+    assert told in rules.not_plain("NCCL_X", value)
+    assert rules.not_one_line("NCCL_X", value) == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "able"),
-    [
-        (" IB", "bash"),
-        ("IB ", "bash"),
-        ("a #b", "bash"),
-        ("a#b", "bash"),
-        ('"IB"', "bash"),
-        ("it's", "bash"),
-        ("$HOME/x", "bash"),
-        ("a\\", "bash"),
-        ("`id`", "bash"),
-        ("a\nb", "json"),
-        ("a\rb", "json"),
-        ("a\x1b[31m", "json"),
-        ("a\x7fb", "json"),
-        ("/etc/é", "json"),
-        ("x" * (LONGEST + 1), "json"),
-    ],
-)
-def test_a_refused_value_names_the_format_that_can_carry_it(value: str, able: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        check_value(FORMATS["env"], "NCCL_X", value)
-    assert caught.value.fix == f"--format {able} can carry it"
-    assert "NCCL_X" in caught.value.message
-    assert "\n" not in caught.value.message
-    assert not FORMATS[able].refuse("NCCL_X", value)
+@pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\x1b[31m", "a\x7f", "é", "x" * rules.LONGEST])
+def test_what_no_line_holds(value: str) -> None:
+    assert rules.not_one_line("NCCL_X", value)
+    assert rules.not_a_value("NCCL_X", value) == ""
 
 
-def test_nul_fits_no_format() -> None:
-    for wanted in FORMATS.values():
-        with pytest.raises(UsageError, match="NCCL_X") as caught:
-            check_value(wanted, "NCCL_X", "a\0b")
-        assert caught.value.fix == "take the variable out of the preset"
+def test_nul_is_no_value() -> None:
+    assert "NUL" in rules.not_a_value("A", "a\0b")
+    assert "NUL" in rules.not_plain("A", "a\0b")
 
 
-def test_a_name_that_compose_would_cut_is_refused_for_env_only() -> None:
-    with pytest.raises(UsageError, match="export"):
-        check_value(FORMATS["env"], "exported", "1")
-    check_value(FORMATS["bash"], "exported", "1")
+@given(VALUES)
+def test_each_rule_takes_all_that_a_stricter_one_takes(value: str) -> None:
+    order = (rules.not_plain, rules.not_for_shells, rules.not_one_line, rules.not_a_value)
+    taken = [not rule("NCCL_X", value) for rule in order]
+    assert taken == sorted(taken)
 
 
-@pytest.mark.parametrize("name", ["", "1A", "A B", "A-B", "A=B", "A\n", "É", "export A"])
-def test_bad_names(name: str) -> None:
-    with pytest.raises(UsageError):
-        check_name(name)
+@pytest.mark.parametrize("name", ["PATH", "UID", "IFS", "PS4", "status", "history", "_"])
+def test_the_shells_own_names_are_refused(name: str) -> None:
+    assert "shell's own" in rules.not_for_shells(name, "1")
+    assert rules.not_one_line(name, "1") == ""
 
 
-def test_an_unknown_format_names_those_there_are() -> None:
-    with pytest.raises(UsageError) as caught:
-        format_named("yaml")
-    assert "env, bash, docker, json" in caught.value.fix
-    assert format_named("env").readers
+@pytest.mark.parametrize("shell", [*readers.SHELLS, *(["fish"] if shutil.which("fish") else [])])
+def test_every_upper_case_variable_a_shell_has_by_itself_is_refused_or_can_be_set(shell: str, tmp_path: Path) -> None:
+    """Names of the shell's own manual: what it computes would not come back."""
+    listed = {"fish": "set --names", "zsh": "print -l ${(k)parameters}"}.get(shell, "set | sed -n 's/=.*//p'")
+    words = ["--no-config"] if shell == "fish" else []
+    said = readers.run([shell, *words, "-c", listed], tmp_path)
+    names = [name for name in said.split() if rules.has_name(name) and not rules.not_for_shells(name, "1")]
+    for name in names:
+        assert readers.sets(shell, name, tmp_path) == "1", name
 
 
-def test_what_a_shell_would_split() -> None:
-    assert shell_would_split(ALGO)
-    assert shell_would_split("a b")
-    assert shell_would_split("~/x")
-    assert not shell_would_split("=rocep1s0f0,roceP2p1s0f0")
-    assert not shell_would_split("")
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8).filter(str.islower))
+def test_lower_case_names_are_the_shells(name: str) -> None:
+    assert rules.not_for_shells(name, "1")

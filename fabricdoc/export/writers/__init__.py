@@ -1,0 +1,1 @@
+"""One module per reader of variables: its quoting rules with their source, as a `FORMAT` (see `export.formats`)."""

@@ -1,0 +1,86 @@
+"""miaai, eugr, sparkrun: the lines the recipes know, read as the recipes read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.errors import UsageError
+from fabricdoc.export import format_named, left_out, render
+from tests.unit.export import readers
+from tests.unit.export.presets_made import ALGO, HEAD, WORKER, alone, node, pair, preset
+
+pytestmark = pytest.mark.unit
+
+KNOWN = {
+    "IFACE": "enp1s0f1np1",
+    "IB_HCA": "=rocep1s0f1,roceP2p1s0f1",
+    "WORKER_IFACE": "enp1s0f0np0",
+    "WORKER_IB_HCA": "=rocep1s0f0,roceP2p1s0f0",
+    "IB_GID_INDEX": "-1",
+}
+
+
+def test_start_sh_reads_head_and_worker(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(render(pair(), None, "miaai"))
+    assert readers.shell_reads("bash", "set -a; source ./.env", tmp_path) == KNOWN
+
+
+def test_start_sh_puts_the_values_unquoted_into_docker_run(tmp_path: Path) -> None:
+    """As its heredoc does, on the worker: an unquoted word must stay one."""
+    (tmp_path / ".env").write_text(render(pair(), None, "miaai"))
+    heredoc = "bash <<EOF\nprintf '%s\\n' -e NCCL_IB_HCA=$WORKER_IB_HCA -e NCCL_SOCKET_IFNAME=$WORKER_IFACE\nEOF"
+    said = readers.run(["bash", "-c", f"source ./.env; {heredoc}"], tmp_path)
+    assert said.split() == ["-e", f"NCCL_IB_HCA={WORKER['NCCL_IB_HCA']}", "-e", "NCCL_SOCKET_IFNAME=enp1s0f0np0"]
+
+
+def test_the_rest_goes_by_nccl_conf_and_that_is_said() -> None:
+    both = pair({"NCCL_ALGO": ALGO, "NCCL_DEBUG": "WARN"})
+    text = render(both, None, "miaai")
+    assert "NCCL_NET, NCCL_ALGO, NCCL_DEBUG" in text
+    assert "COPY nccl.conf /etc/nccl.conf" in text
+    assert "NCCL_DEBUG: start.sh sets it itself" in text
+    assert "nccl-conf" in left_out(both, None, "miaai")
+
+
+def test_a_pinned_gid_index_is_kept_where_both_pin_the_same() -> None:
+    assert "IB_GID_INDEX=3\n" in render(pair({"NCCL_IB_GID_INDEX": "3"}), None, "miaai")
+    mixed = preset(node("a", {**HEAD, "NCCL_IB_GID_INDEX": "3"}), node("b", {**WORKER, "NCCL_IB_GID_INDEX": "5"}))
+    with pytest.raises(UsageError, match="one line for both"):
+        render(mixed, None, "miaai")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_start_sh_serves_on_two_nodes(count: int) -> None:
+    many = preset(*(node(f"n{index}", HEAD) for index in range(count)))
+    with pytest.raises(UsageError, match="two nodes"):
+        render(many, None, "miaai")
+
+
+def test_start_sh_needs_an_hca_and_an_interface() -> None:
+    socket = {"NCCL_NET": "Socket", "NCCL_SOCKET_IFNAME": "=p0"}
+    with pytest.raises(UsageError, match="needs both"):
+        render(preset(node("a", socket), node("b", socket)), None, "miaai")
+
+
+def test_container_lines_hold_the_common_part_alone() -> None:
+    text = render(pair({"NCCL_IB_TC": "106"}), None, "eugr")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines == ["CONTAINER_NCCL_NET=IB", "CONTAINER_NCCL_IB_TC=106"]
+    assert "launch-cluster.sh finds its own" in text
+
+
+@pytest.mark.parametrize("value", [ALGO, "^docker0", "a b", "", "~", "(x)"])
+def test_what_head_and_worker_would_get_differently_is_refused(value: str) -> None:
+    with pytest.raises(UsageError):
+        render(alone({"NCCL_X": value}), None, "eugr")
+
+
+def test_sparkrun_gets_a_mapping_of_text() -> None:
+    assert readers.yaml_reads(render(pair({"NCCL_IB_TC": "106"}), None, "sparkrun")) == {
+        "env": {"NCCL_NET": "IB", "NCCL_IB_TC": "106"}
+    }
+    assert format_named("sparkrun").refuse("A1", "{model}")
+    differing = preset(node("a", {"X1": "1"}), node("b", {"X1": "2"}))
+    assert readers.yaml_reads(render(differing, None, "sparkrun")) == {"env": {}}
