@@ -15,7 +15,7 @@ from fabricdoc.bench.budget import confirm_launches
 from fabricdoc.bench.combining import COMBINED
 from fabricdoc.bench.disturbance import most_again
 from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, block_order
-from fabricdoc.bench.search import LEAST_LAUNCHES, STEPS, leaders, next_trials, survivors, worth_combining
+from fabricdoc.bench.search import LEAST_LAUNCHES, STARTS, STEPS, leaders, next_trials, survivors, worth_combining
 from fabricdoc.model.run import Candidate, Launch, Round, Run
 from fabricdoc.model.standing import Standings
 
@@ -144,9 +144,17 @@ class Course:
         yield from self._blocks("search", lambda: [*fixed, *singles], first)
         members: dict[str, tuple[Candidate, ...]] = {one.name: (one,) for one in singles}
         yield from self._combine(rank, singles, members)
-        while (finalists := self._finalists(rank)) and self._missing(finalists):
+        yield from self._finish(fixed, self._finalists(rank))
+
+    def _finish(self, fixed: Sequence[Candidate], finalists: Sequence[Candidate]) -> Iterator[Step]:
+        """The finalists' missing proofs, then blocks until each of them has what a verdict needs."""
+        unproven = [one for one in finalists if not self._proven(one.name)]
+        if unproven and not self._fits("combine", len(fixed) + len(finalists) + 1, proofs=len(unproven)):
+            return
+        yield from self._prove(unproven)
+        while missing := [one for one in finalists if one.name not in self.dropped() and self._lacks(one.name)]:
             before = self.block
-            yield from self._blocks("combine", lambda: [*fixed, *finalists], 1)
+            yield from self._blocks("combine", lambda: [*fixed, *missing], 1)
             if self.block == before:
                 return
 
@@ -161,13 +169,12 @@ class Course:
             order = worth_combining(standings, live)
             if not order:
                 return
-            partners = [one for name in order for one in singles if one.name == name]
-            trials = next_trials(members[order[0]], partners, set(members))
-            if not trials or not self._fits("combine", len(fixed) + len(trials) + 2, proofs=len(trials)):
+            partners = [one for one in singles if one.name in live and one.name not in standings.lost]
+            trials = next_trials(standings, [members[name] for name in order[:STARTS]], partners, set(members))
+            if not trials:
                 return
             members |= {union.name: parts for parts, union in trials}
             self.made += [union for _, union in trials]
-            yield from self._prove([union for _, union in trials])
             leader = next(one for one in self.everyone() if one.name == order[0])
             tried = [*fixed, leader, *(union for _, union in trials)]
             before = self.block
@@ -182,9 +189,12 @@ class Course:
         names = survivors(rank(self.so_far()), [one.name for one in live])[:CONFIRMED]
         return [one for one in live if one.name in names]
 
-    def _missing(self, finalists: Sequence[Candidate]) -> bool:
-        """Whether one of them still lacks the blocks that a verdict needs (and the plan allows)."""
-        wanted = min(DECIDING_BLOCKS, self.run.plan.blocks)
-        spoilt = self._spoilt()
-        made = [x.candidate for x in self.launches if x.round in ("search", "combine") and x.block not in spoilt]
-        return len(spoilt) <= self.run.plan.blocks and any(made.count(one.name) < wanted for one in finalists)
+    def _proven(self, name: str) -> bool:
+        """Whether the path of that candidate was looked at in a launch of its own."""
+        return any(launch.round == "proof" and launch.candidate == name for launch in self.launches)
+
+    def _lacks(self, name: str) -> bool:
+        """Whether a finalist still lacks the blocks that a verdict needs (and the plan allows)."""
+        wanted, spoilt = min(DECIDING_BLOCKS, self.run.plan.blocks), self._spoilt()
+        made = {x.block for x in self.launches if x.round in ("search", "combine") and x.candidate == name}
+        return len(made - spoilt) < wanted and len(spoilt) <= self.run.plan.blocks

@@ -7,7 +7,7 @@ drop: whether a candidate is better is for the verdict, on blocks of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fabricdoc.bench.combining import combined
 from fabricdoc.bench.statistics import student_t_quantile
@@ -16,6 +16,7 @@ from fabricdoc.model.standing import Standing, Standings
 
 LEAST_LAUNCHES = 3  # fewer drop nobody
 SURE = 0.99  # of a candidate that is dropped: that it is behind
+STARTS = 3  # how many leading ones are combined on, so that one chosen by noise does not decide alone
 TRIALS = 4  # how many combinations are tried beside the leader at once
 STEPS = 3  # how often the leader may change by combining
 
@@ -59,20 +60,44 @@ def slower_than_base(standings: Standings, name: str) -> bool:
 
 
 def next_trials(
-    leader: Sequence[Candidate], partners: Sequence[Candidate], known: set[str], most: int = TRIALS
+    standings: Standings,
+    starts: Sequence[Sequence[Candidate]],
+    partners: Sequence[Candidate],
+    known: set[str],
+    most: int = TRIALS,
 ) -> list[tuple[tuple[Candidate, ...], Candidate]]:
-    """Combinations one step from the leader (given as its members), best partners first, with their members.
+    """Combinations one step from the leading ones (each given as its members), the most promising first.
 
-    A partner that clashes with members of the leader takes their place, so that a choice made early can be taken back.
-    `known` are the names of combinations that were tried already.
+    A partner that clashes with members of a leader takes their place, and a member may be left out, so that a choice
+    made early can be taken back. What is promised is that gains multiply: the leader's own, times those of the
+    partners alone, over those of what is left out. `known` are the names of combinations that were tried already.
     """
-    found: list[tuple[tuple[Candidate, ...], Candidate]] = []
+    found: dict[str, tuple[float, tuple[Candidate, ...], Candidate]] = {}
+    for start in starts:
+        for members in _neighbours(start, partners):
+            union = combined(members)
+            if union is None or union.name in known:
+                continue
+            gone, new = [x for x in start if x not in members], [x for x in members if x not in start]
+            promise = _gain(standings, start) + sum(_gain(standings, [x]) for x in new)
+            promise -= sum(_gain(standings, [x]) for x in gone)
+            if union.name not in found or found[union.name][0] < promise:
+                found[union.name] = (promise, members, union)
+    ranked = sorted(found.values(), key=lambda one: -one[0])
+    return [(members, union) for _, members, union in ranked[:most]]
+
+
+def _neighbours(start: Sequence[Candidate], partners: Sequence[Candidate]) -> Iterator[tuple[Candidate, ...]]:
+    """The members of every combination one step away, in the order of their names."""
     for partner in partners:
-        if partner.name in {one.name for one in leader} or len(found) == most:
-            continue
-        kept = [one for one in leader if combined([one, partner]) is not None]
-        members = tuple(sorted((*kept, partner), key=lambda one: one.name))
-        union = combined(members)
-        if union is not None and union.name not in known and union.name not in {one.name for _, one in found}:
-            found.append((members, union))
-    return found
+        if partner not in start:
+            kept = [one for one in start if combined([one, partner]) is not None]
+            yield tuple(sorted((*kept, partner), key=lambda one: one.name))
+    for gone in start:
+        yield tuple(one for one in start if one is not gone)
+
+
+def _gain(standings: Standings, members: Sequence[Candidate]) -> float:
+    """The logarithm of what a candidate, or a combination that was tried, gains; 0.0 where it is unknown."""
+    name = "+".join(one.name for one in members)
+    return standings.of[name].log_ratio if name in standings.of else 0.0

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from fabricdoc.bench.search import behind, leaders, next_trials, slower_than_base, survivors, worth_combining
+from fabricdoc.bench.search import TRIALS, behind, leaders, next_trials, slower_than_base, survivors, worth_combining
 from fabricdoc.model.run import Candidate
 from fabricdoc.model.standing import Standing, Standings
 
@@ -67,19 +67,33 @@ B2 = Candidate(name="b2", variables={"PROTO": "ll"})
 C = Candidate(name="c", variables={"CTAS": "1"})
 
 
-def test_a_single_leader_is_tried_with_every_partner_that_fits() -> None:
-    names = [union.name for _, union in next_trials((A,), [A, B, B2, C], set())]
-    assert names == ["a+b", "a+b2", "a+c"]
+KNOWN = _standings(a=0.3, b=0.2, b2=0.1, c=0.05, **{"a+b": 0.4, "a+b+c": 0.45})
+
+
+def _names(starts, partners, known, standings=KNOWN):  # type: ignore[no-untyped-def]
+    return [union.name for _, union in next_trials(standings, starts, partners, known)]
+
+
+def test_a_leader_is_tried_with_every_partner_that_fits_the_most_promising_first() -> None:
+    assert _names([(A,)], [C, A, B2, B], set()) == ["a+b", "a+b2", "a+c"]
 
 
 def test_a_partner_that_clashes_takes_the_place_of_what_it_clashes_with() -> None:
-    found = next_trials((A, B), [B2, C], {"a", "b", "a+b"})
+    found = next_trials(KNOWN, [(A, B)], [B2, C], {"a", "b", "a+b"})
     assert [(tuple(one.name for one in members), union.name) for members, union in found] == [
-        (("a", "b2"), "a+b2"), (("a", "b", "c"), "a+b+c"),
+        (("a", "b", "c"), "a+b+c"), (("a", "b2"), "a+b2"),
     ]  # fmt: skip
 
 
+def test_a_member_may_be_left_out_again() -> None:
+    assert _names([(A, B, C)], [], {"a+b+c"}) == ["a+b", "a+c", "b+c"]
+
+
+def test_several_leaders_are_combined_on_and_the_best_promise_of_each_union_counts() -> None:
+    assert _names([(A,), (B,), (C,)], [A, B, C], {"a+b"}) == ["a+c", "b+c"]
+
+
 def test_what_was_tried_is_not_tried_again_and_there_is_an_end() -> None:
-    assert [union.name for _, union in next_trials((A,), [B, C], {"a+b"})] == ["a+c"]
+    assert _names([(A,)], [B, C], {"a+b"}) == ["a+c"]
     many = [Candidate(name=f"x{n}", variables={f"X{n}": "1"}) for n in range(9)]
-    assert len(next_trials((A,), many, set())) == 4
+    assert len(next_trials(KNOWN, [(A,)], many, set())) == TRIALS
