@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -58,6 +59,7 @@ class Talk:
         self._channels = channels
         self.lost: dict[str, NodeError] = dict(failed)
         self._gone: dict[str, str] = {name: _why(name, error) for name, error in failed.items()}
+        self._lacking: set[str] = set()
         self._round = 0
         self.able: dict[str, str] = {}
         self.unable: dict[str, str] = {}
@@ -73,6 +75,7 @@ class Talk:
                 self.able[name] = clean(provider)
             else:
                 self.unable[name] = _reasons(said) if said else self._gone.get(name, "it did not answer")
+                self._lack(name, said)
         self.unable |= {name: why for name, why in self._gone.items() if name not in names}
 
     def run(self, rounds: Sequence[Sequence[Pair]]) -> list[Outcome]:
@@ -90,9 +93,16 @@ class Talk:
         return outcomes
 
     def end(self) -> None:
-        """Tell every probe that still runs that this was all."""
+        """Tell every probe that still runs that this was all; one that has ended by itself is no loss any more."""
         for name in self._here(self._channels.names):
-            self._send(name, {"do": "end"})
+            with suppress(NodeError):
+                self._channels.send(name, {"do": "end"})
+
+    def _lack(self, name: str, said: Mapping[str, Any] | None) -> None:
+        """A node that has told what it lacks: its probe ends by itself, and has not failed."""
+        if said:
+            self._lacking.add(name)
+            self.lost.pop(name, None)
 
     def _run_round(self, outcomes: Sequence[Outcome]) -> None:
         self._round += 1
@@ -178,7 +188,8 @@ class Talk:
 
     def _lose(self, name: str, error: NodeError) -> None:
         self._gone.setdefault(name, _why(name, error))
-        self.lost.setdefault(name, error)
+        if name not in self._lacking:
+            self.lost.setdefault(name, error)
 
     def _collect(
         self, event: str, names: Sequence[str], limit_s: float, *, anytime: bool = False

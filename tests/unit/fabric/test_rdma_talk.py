@@ -140,3 +140,26 @@ def test_a_node_that_lacks_verbs_is_not_lost_and_one_that_ends_is() -> None:
         "b": ("b: the connection broke", "look", "ssh-broken")
     }
     assert set(talk.unable) == {"a", "b"}
+
+
+@pytest.mark.parametrize("when", ["while others are awaited", "later"])
+def test_a_probe_that_ends_because_its_node_has_no_verbs_has_not_failed(when: str) -> None:
+    """The real one says what it lacks and returns; to end it then is to talk to nobody."""
+    lacking = ("a", {"event": "able", "provider": "", "reasons": {"libibverbs": "cannot open"}})
+    closed = ("a", {"event": "closed", "id": "probe-failed", "message": "a: it ended", "fix": ""})
+    with Probes(Wires(), ["a", "b", "c"]) as probes:
+        probes.heard.queue.clear()
+        able = [(name, {"event": "able", "provider": "made up", "reasons": {}}) for name in "bc"]
+        for said in (lacking, closed, *able) if when == "while others are awaited" else (lacking, *able, closed):
+            probes.heard.put(said)
+        talk = Talk(probes)  # type: ignore[arg-type]
+        talk.greet()
+        talk.run([[pair(1, "b", "c")]])
+
+        def gone(name: str, message: dict[str, Any]) -> None:
+            raise NodeError(f"{name}: its probe is gone", id="node-closed")
+
+        probes.send = gone  # type: ignore[method-assign]
+        talk.end()
+    assert talk.lost == {}
+    assert talk.unable == {"a": "libibverbs: cannot open"}
