@@ -82,5 +82,13 @@ class Launch:
 
 def unstarted(rank: int, reason: str) -> dict[str, Any]:
     """The `rank_done` of a rank that never was a process."""
-    ending = {"status": "failed", "phase": "fork", "reason": reason, "stack": [], "log": "", "timings_s": {}}
+    ending = {
+        "status": "failed",
+        "phase": "fork",
+        "reason": reason,
+        "stack": [],
+        "state": "",
+        "log": "",
+        "timings_s": {},
+    }
     return {"event": "rank_done", "rank": rank, **ending}

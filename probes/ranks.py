@@ -29,6 +29,7 @@ STACK_S = 1.0  # on a busy machine 0.2 s was too little for the dump to be writt
 KILL_S = 3.0
 _CHUNK = 1 << 16
 _REASON_LENGTH = 500
+_HELD = {"T": ": stopped (state T)", "t": ": traced (state t)", "D": " (state D)"}
 
 
 class RankProcess:
@@ -42,6 +43,7 @@ class RankProcess:
     ) -> None:
         self.rank = rank
         self.what = ""
+        self.state = ""
         self.pid = forked.pid
         self.events_fd = forked.events_fd
         self.phase = "fork"
@@ -121,12 +123,11 @@ class RankProcess:
         """Ask for its Python stack, and kill it a second later; a stopped process is continued to answer."""
         if self._verdict or self.reaped:
             return
-        state = process_state(self.pid)
-        held = {"T": ": stopped (state T)", "t": ": traced (state t)", "D": " (state D)"}.get(state, "")
-        self._verdict = (status, reason + held)
+        self.state = process_state(self.pid)
+        self._verdict = (status, reason + _HELD.get(self.state, ""))
         self._kill_at = time.monotonic() + STACK_S
         self._signal(STACK_SIGNAL)
-        if state == "T":
+        if self.state == "T":
             self._signal(signal.SIGCONT)
 
     def end_as(self, status: str, reason: str) -> None:
@@ -211,6 +212,7 @@ class RankProcess:
             "phase": self.phase,
             "reason": self.reason[:_REASON_LENGTH],
             "stack": self.stack(),
+            "state": self.state,
             "log": self.log(),
             "timings_s": {**self._timings, **self._said.get("timings_s", {})},
         }

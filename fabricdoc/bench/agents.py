@@ -22,13 +22,17 @@ _STACK_LINES, _STACK_LINE_LENGTH = 60, 300
 
 @dataclass
 class RankEnd:
-    """How one rank ended: status, the phase it was in, one line why, the tail of what it wrote."""
+    """How one rank ended: status, the phase it was in, one line why, the tail of what it wrote, where it stood.
+
+    `state` is the kernel's letter for it when its time was over (proc(5)), empty for one that ended by itself.
+    """
 
     status: str
     phase: str = ""
     reason: str = ""
     log: str = ""
     stack: tuple[str, ...] = ()
+    state: str = ""
     timings_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -216,6 +220,7 @@ def _rank_end(message: dict[str, Any]) -> RankEnd:
         reason=str(message.get("reason", "")),
         log=str(message.get("log", "")),
         stack=_lines(message.get("stack")),
+        state=str(message.get("state", ""))[:1],
         timings_s={str(k): float(v) for k, v in dict(message.get("timings_s") or {}).items()},
     )
 

@@ -6,7 +6,8 @@ Says what happened (ok, failed, timeout, incorrect) and why; whether a candidate
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
@@ -19,6 +20,8 @@ from fabricdoc.model.run import Candidate, Launch, Plan, Proof, Stack
 from fabricdoc.nccl import merge_proofs, path_problem, read_proof
 
 TAIL_LINES = 12
+HELD = ("T", "t", "D")
+ORDER = {"died": 0, "garbage": 1, "failed": 2, "timeout": 3, "stopped": 4}
 LOG_LEVEL = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET"}
 PROOF_LEVEL = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET,GRAPH,TUNING"}
 
@@ -33,8 +36,14 @@ class Place:
     position: int
 
 
-def order_for(plan: Plan, candidate: Candidate, place: Place, master: str) -> LaunchOrder:
-    """The launch order: NCCL's log is asked for at INIT level, with TUNING only in the proof round."""
+def order_for(
+    plan: Plan, candidate: Candidate, place: Place, master: str, extra: Mapping[str, Any] | None = None
+) -> LaunchOrder:
+    """The launch order: NCCL's log is asked for at INIT level, with TUNING only in the proof round.
+
+    `extra` is laid over the plan's work: "deadlines" of phases, "soak_s", "skew", "gemm", "path" (see probes/worker).
+    """
+    more = dict(extra or {})
     proof = place.round == "proof"
     names = list(dict.fromkeys(rank.node for rank in plan.ranks))
     logging = {} if plan.backend != "nccl" else PROOF_LEVEL if proof else LOG_LEVEL
@@ -44,17 +53,24 @@ def order_for(plan: Plan, candidate: Candidate, place: Place, master: str) -> La
         world=len(plan.ranks),
         ranks={n: [{"rank": r.rank, "local_rank": r.local_rank} for r in plan.ranks if r.node == n] for n in names},
         environment={n: logging | environment_of(plan, candidate, n) for n in names},
-        work=work_of(plan, proof=proof),
-        deadline_s=PROOF_DEADLINE_S[plan.backend] if proof else plan.launch_deadline_s,
+        work=work_of(plan, proof=proof) | more,
+        deadline_s=(PROOF_DEADLINE_S[plan.backend] if proof else plan.launch_deadline_s) + float(more.get("soak_s", 0)),
         master=master,
         memory={n: memory_limits(plan, unified=n in plan.unified_memory) for n in names},
     )
 
 
-def run_launch(agents: Agents, plan: Plan, candidate: Candidate, place: Place, master: str) -> tuple[Launch, Outcome]:
+def run_launch(
+    agents: Agents,
+    plan: Plan,
+    candidate: Candidate,
+    place: Place,
+    master: str,
+    extra: Mapping[str, Any] | None = None,
+) -> tuple[Launch, Outcome]:
     """Launch once and describe what happened. Lost agents are replaced before this returns."""
     started, began = utc_now(), time.monotonic()
-    order = order_for(plan, candidate, place, master)
+    order = order_for(plan, candidate, place, master, extra)
     outcome = agents.launch(order)
     seconds = time.monotonic() - began
     if outcome.lost:
@@ -115,17 +131,32 @@ def left_alive(outcome: Outcome) -> str:
 
 
 def first_trouble(outcome: Outcome) -> tuple[str, int | None, RankEnd]:
-    """Status, rank and end of what went wrong first: a lost agent, a rank's own failure, then those stopped for it."""
+    """Status, rank and end of what went wrong first: a lost agent, a rank's own failure, then those stopped for it.
+
+    Of ranks that were overdue together, one that was held (stopped, traced or in the kernel) held up the others.
+    """
     if outcome.lost:
         node, why = next(iter(outcome.lost.items()))
         return "failed", None, RankEnd("failed", _last_phase(outcome), f"{node}: {why}")
-    order = {"died": 0, "garbage": 1, "failed": 2, "timeout": 3, "stopped": 4}
-    bad = sorted((order.get(end.status, 2), rank) for rank, end in outcome.ends.items() if end.status != "ok")
+    bad = sorted((ORDER.get(end.status, 2), rank) for rank, end in outcome.ends.items() if end.status != "ok")
     if not bad:
         return "ok", None, next(iter(outcome.ends.values()), RankEnd("ok"))
-    end = outcome.ends[bad[0][1]]
-    status = end.status if end.status == "timeout" else "failed"
-    return status, bad[0][1], end
+    rank = bad[0][1]
+    end = outcome.ends[rank]
+    return ("failed", rank, end) if end.status != "timeout" else ("timeout", *_held_up(outcome, rank))
+
+
+def _held_up(outcome: Outcome, overdue: int) -> tuple[int, RankEnd]:
+    """The rank that held up the others, where one was held; else the first that was overdue.
+
+    Nodes notice at almost the same time: a held rank may have been ended for another's limit, and says so then.
+    """
+    held = [rank for rank, end in sorted(outcome.ends.items()) if end.state in HELD]
+    if not held or overdue in held:
+        return overdue, outcome.ends[overdue]
+    end = outcome.ends[held[0]]
+    why = end.reason if end.status == "timeout" else f"{outcome.ends[overdue].reason}; {end.reason}"
+    return held[0], replace(end, reason=why)
 
 
 def _last_phase(outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,10 @@ from fabricdoc.fabric import map_cables, rails_of, scan
 from fabricdoc.lab import Lab
 from fabricdoc.model.run import Launch, Plan, Rank
 from fabricdoc.transport import NodeSpec
+from tests.lab.cabling import CUT, LINK
+from tests.lab.conftest import Inside
+
+MENDED = LINK + "ip.tc('del', index=at, handle=0x10000, parent=0xFFFFFFFF)"
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(180)]
 
@@ -29,14 +33,28 @@ class Bench:
     agents: Agents
     plan: Plan
     master: str
+    port_of_beta: str
     number: int = 0
 
-    def launch(self, *, size: int = 8 << 20, deadline_s: float = 40.0) -> Launch:
+    def launch(
+        self, *, size: int = 8 << 20, deadline_s: float = 40.0, limits: Mapping[str, float] | None = None, **env: str
+    ) -> Launch:
         self.number += 1
         shapes = grid_shapes([size])
         plan = self.plan.model_copy(update={"shapes": shapes, "launch_deadline_s": deadline_s})
         base = plan.candidates[0]
-        return run_launch(self.agents, plan, base, Place(self.number, "search", 1, 0), self.master)[0]
+        if env:
+            base = base.model_copy(update={"node_variables": {}, "variables": {**base.variables, **env}})
+            plan = plan.model_copy(update={"candidates": (base,)})
+        extra = {"deadlines": limits} if limits else {}
+        return run_launch(self.agents, plan, base, Place(self.number, "search", 1, 0), self.master, extra)[0]
+
+    def is_whole(self) -> bool:
+        """Whether the next launch runs as if nothing had been, and no process of the last is left on any node."""
+        assert all(children(self.agent_pid(node)) == [] for node in self.agents.hello)
+        launch = self.launch(size=8)
+        assert launch.status == "ok", launch.reason
+        return len(launch.states) == 2
 
     def agent_pid(self, node: str) -> int:
         return int(self.agents.hello[node]["pid"])
@@ -60,7 +78,7 @@ def bench(lab: Lab) -> Iterator[Bench]:
         objective="mix",
     )
     with Agents(specs) as agents:
-        yield Bench(agents, plan, rails[0].port(names[0]).ip or "")
+        yield Bench(agents, plan, rails[0].port(names[0]).ip or "", rails[0].port("beta").netdev)
 
 
 def children(pid: int) -> list[int]:
@@ -112,9 +130,59 @@ def test_a_rank_that_hangs_ends_at_the_deadline_and_the_next_launch_is_whole(ben
     thread.join(5)
     assert launch.status == "timeout"
     assert time.monotonic() - began < 25
-    assert "stopped" in launch.reason or "rank" in launch.reason
-    assert children(bench.agent_pid("alpha")) == []
-    assert bench.launch(size=8).status == "ok"
+    assert (launch.phase, launch.rank) == ("measure", 0)
+    assert "at the deadline of 8 s: stopped (state T), in " in launch.reason
+    assert [stack.rank for stack in launch.stacks] == [0, 1]
+    assert all(any("worker.py" in line for line in stack.lines) for stack in launch.stacks)
+    assert bench.is_whole()
+
+
+def test_a_hang_ends_at_the_limit_of_its_phase_with_every_ranks_stack(bench: Bench) -> None:
+    thread = strike(bench.agent_pid("beta"), lambda pid: os.kill(pid, signal.SIGSTOP))
+    began = time.monotonic()
+    launch = bench.launch(limits={"measure": 4})
+    thread.join(5)
+    assert time.monotonic() - began < 25
+    assert (launch.status, launch.phase, launch.rank) == ("timeout", "measure", 1)
+    assert "(all_reduce 8388608 B bfloat16, " in launch.reason
+    assert "at its limit of 4 s: stopped (state T)" in launch.reason
+    assert [stack.rank for stack in launch.stacks] == [0, 1]
+    assert bench.is_whole()
+
+
+def test_a_link_cut_in_one_direction_hangs_until_the_limit_and_works_again_when_it_is_whole(
+    bench: Bench, lab: Lab, inside: Inside
+) -> None:
+    node, port = next(node for node in lab.nodes if node.name == "beta"), bench.port_of_beta
+    thread = strike(bench.agent_pid("beta"), lambda _pid: inside(node.pid, CUT, port))
+    launch = bench.launch(limits={"measure": 5})
+    thread.join(5)
+    try:
+        assert launch.status == "timeout", launch.reason
+        assert launch.phase == "measure"
+        assert "at its limit of 5 s" in launch.reason
+        assert [stack.rank for stack in launch.stacks] == [0, 1]
+        unmet = bench.launch(size=8, limits={"rendezvous": 3})
+        assert (unmet.status, unmet.phase) == ("timeout", "rendezvous")
+        assert "at its limit of 3 s" in unmet.reason
+    finally:
+        assert inside(node.pid, MENDED, port).returncode == 0
+    assert bench.is_whole()
+
+
+def test_an_interface_that_is_not_there_is_named_in_the_reason(bench: Bench) -> None:
+    launch = bench.launch(size=8, GLOO_SOCKET_IFNAME="nosuch0")
+    assert (launch.status, launch.phase) == ("failed", "init")
+    assert "nosuch0" in launch.reason
+    assert bench.is_whole()
+
+
+def test_an_interface_that_does_not_reach_the_peer_ends_at_the_limit_of_its_phase(bench: Bench) -> None:
+    """Loopback in either node: both answer to 127.0.0.1, and neither finds the other there."""
+    launch = bench.launch(size=8, limits={"init": 4, "connect": 4}, GLOO_SOCKET_IFNAME="lo")
+    assert launch.status in ("timeout", "failed"), "the kernel refuses at once where nobody listens"
+    assert launch.phase in ("init", "connect")
+    assert bench.is_whole()
 
 
 def test_an_agent_that_is_killed_costs_one_launch_only(bench: Bench) -> None:
@@ -125,4 +193,4 @@ def test_an_agent_that_is_killed_costs_one_launch_only(bench: Bench) -> None:
     assert launch.status == "failed"
     assert launch.reason.startswith("beta: ")
     assert bench.agent_pid("beta") != beta
-    assert bench.launch(size=8).status == "ok"
+    assert bench.is_whole()

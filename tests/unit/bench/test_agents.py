@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import _refuse_others, _with_torch
+from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, _refuse_others, _with_torch
 from fabricdoc.errors import NodeError
 
 pytestmark = pytest.mark.unit
@@ -55,3 +55,108 @@ def test_another_bench_on_a_node_is_refused_and_named(other: int, who: str) -> N
     with pytest.raises(NodeError, match=f"^beta: another bench .*{who}") as caught:
         _refuse_others({"alpha": hello(1), "beta": hello(2, other)})
     assert caught.value.id == "node-busy"
+
+
+class Wires:
+    """Stands for the channels to two agents: what is sent is kept, what they say is given."""
+
+    names = ("alpha", "beta")
+
+    def __init__(self, *said: tuple[str, dict[str, Any]], answers: dict[str, dict[str, Any]] | None = None) -> None:
+        self.said = list(said)
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.answers = answers or {}
+
+    def send(self, name: str, message: dict[str, Any]) -> None:
+        self.sent.append((name, message))
+
+    def broadcast(self, message: dict[str, Any]) -> None:
+        self.sent.append(("all", message))
+
+    def receive(self, _timeout_s: float) -> tuple[str, dict[str, Any]] | None:
+        return self.said.pop(0) if self.said else None
+
+    def gather(self, event: str, _timeout_s: float, _what: str) -> dict[str, dict[str, Any]]:
+        assert event == "leftover"
+        return self.answers
+
+
+def agents(wires: Wires) -> Agents:
+    made = Agents([])
+    made._channels = wires  # type: ignore[assignment]
+    return made
+
+
+def order() -> LaunchOrder:
+    ranks = {name: [{"rank": rank, "local_rank": 0}] for rank, name in enumerate(Wires.names)}
+    return LaunchOrder(3, "gloo", 2, ranks, {"alpha": {}, "beta": {}}, {}, 5.0, "10.0.0.1")
+
+
+def said(name: str, event: str, **fields: Any) -> tuple[str, dict[str, Any]]:
+    return name, {"event": event, "number": 3, **fields}
+
+
+def whole(wires: Wires) -> Outcome:
+    return agents(wires).launch(order())
+
+
+DONE = [said("alpha", "launch_done", status="ok"), said("beta", "launch_done", status="ok")]
+
+
+def test_what_ranks_say_is_sorted_by_its_kind() -> None:
+    outcome = whole(
+        Wires(
+            said("alpha", "forked", rank=0, pid=7, start=70),
+            said("alpha", "phase", rank=0, phase="measure", what="", at_s=1),
+            said("alpha", "cell", rank=0),
+            said("beta", "skew", rank=1),
+            said("beta", "soak", rank=1),
+            said("beta", "state", load_1min=0.5),
+            said("alpha", "rank_done", rank=0, status="ok", stack=["a\x1b[2J", 5], state="Sleeping"),
+            *DONE,
+        )
+    )
+    assert (len(outcome.cells), len(outcome.skews), len(outcome.soaks)) == (1, 1, 1)
+    assert outcome.states["beta"]["load_1min"] == 0.5
+    assert outcome.ends[0].stack == ("a?[2J", "5") and outcome.ends[0].state == "S"
+    assert outcome.phases == {0: "measure"}
+
+
+def test_a_rank_overdue_anywhere_makes_all_tell_where_they_stand() -> None:
+    wires = Wires(said("beta", "expired", reason="rank 1 was overdue"), *DONE)
+    whole(wires)
+    assert ("all", {"do": "stop", "number": 3, "stacks": True}) in wires.sent
+
+
+def test_a_rank_that_failed_ends_the_others_at_once() -> None:
+    wires = Wires(said("beta", "rank_done", rank=1, status="failed"), *DONE)
+    whole(wires)
+    assert [message for _, message in wires.sent if message["do"] == "stop"] == [
+        {"do": "stop", "number": 3, "stacks": False}
+    ]
+
+
+def test_processes_that_nothing_ended_are_kept_by_node() -> None:
+    outcome = whole(Wires(said("alpha", "launch_done", alive=[4, 5]), DONE[1]))
+    assert outcome.left == {"alpha": (4, 5)}
+
+
+def test_agents_after_killed_ones_are_told_the_ranks_of_the_last_launch_by_pid_and_start() -> None:
+    wires = Wires(
+        said("alpha", "forked", rank=0, pid=7, start=70), said("beta", "forked", rank=1, pid=8, start=80), *DONE
+    )
+    wires.answers = {"alpha": {"ended": [7], "alive": []}, "beta": {"ended": [], "alive": [8]}}
+    made = agents(wires)
+    made.launch(order())
+    wires.sent.clear()
+    assert made._end_leftovers() == {"beta": (8,)}
+    assert wires.sent == [
+        ("alpha", {"do": "leftover", "ranks": [(7, 70)]}),
+        ("beta", {"do": "leftover", "ranks": [(8, 80)]}),
+    ]
+    assert made._end_leftovers() == {}, "asked once"
+
+
+def test_events_of_another_launch_are_passed_over() -> None:
+    outcome = whole(Wires(("alpha", {"event": "cell", "number": 2, "rank": 0}), *DONE))
+    assert outcome.cells == []

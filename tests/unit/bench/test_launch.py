@@ -93,6 +93,50 @@ def test_the_rank_that_died_is_named_not_the_one_stopped_for_it() -> None:
     assert described(outcome).reason == "SIGKILL"
 
 
+def test_of_ranks_overdue_together_the_held_one_is_named() -> None:
+    outcome = Outcome(
+        ends={
+            0: RankEnd("timeout", reason="rank 0 waits", state="S", stack=("File w, line 1 in wait",)),
+            1: RankEnd("timeout", reason="rank 1: stopped (state T)", state="T", stack=("File c, line 2 in call",)),
+            2: RankEnd("stopped", reason="rank 2 was stopped", state="T"),
+        }
+    )
+    launch = described(outcome)
+    assert (launch.status, launch.rank, launch.reason) == ("timeout", 1, "rank 1: stopped (state T)")
+    assert [(stack.rank, stack.lines) for stack in launch.stacks] == [
+        (0, ("File w, line 1 in wait",)),
+        (1, ("File c, line 2 in call",)),
+    ]
+
+
+def test_a_held_rank_that_was_ended_for_another_ones_limit_is_still_named() -> None:
+    overdue = RankEnd("timeout", "measure", reason="rank 0 was in phase measure at its limit of 4 s", state="S")
+    held = RankEnd("stopped", "measure", reason="rank 1 was stopped: stopped (state T)", state="T")
+    launch = described(Outcome(ends={0: overdue, 1: held}))
+    assert (launch.status, launch.rank) == ("timeout", 1)
+    assert launch.reason == f"{overdue.reason}; {held.reason}"
+
+
+def test_what_nothing_ended_is_said_with_node_and_pid() -> None:
+    outcome = Outcome(ends=ends("failed", reason="broken"), left={"beta": (4, 5)})
+    assert described(outcome).reason == "broken; still alive after SIGKILL, on beta: process 4, 5"
+
+
+def test_states_of_the_nodes_are_part_of_the_record() -> None:
+    said = {"load_1min": 0.5, "port_bytes": {"p0": [10, 20]}, "sm_clock_mhz": {"unknown": "no driver"}}
+    launch = described(Outcome(cells=[cell(0), cell(1)], ends=ends(), states={"beta": said, "alpha": {}}))
+    assert [state.node for state in launch.states] == ["alpha", "beta"]
+    assert launch.states[1].port_bytes == {"p0": (10, 20)}
+
+
+def test_extra_work_is_laid_over_the_plans_and_a_soak_has_its_time() -> None:
+    p = plan()
+    plain = order_for(p, p.candidates[0], Place(1, "search", 1, 0), "m")
+    more = order_for(p, p.candidates[0], Place(1, "search", 1, 0), "m", {"soak_s": 20, "skew": True})
+    assert more.deadline_s == plain.deadline_s + 20
+    assert more.work == {**plain.work, "soak_s": 20, "skew": True}
+
+
 def test_timeout_stays_timeout_and_keeps_the_log_tail() -> None:
     outcome = Outcome(ends=ends("timeout", "timeout", reason="deadline", log="\n".join(map(str, range(99)))))
     launch = described(outcome)

@@ -51,7 +51,7 @@ def test_overdue_after_its_deadline() -> None:
 def test_a_rank_that_never_was_has_the_fields_of_one_that_was() -> None:
     ending = unstarted(3, "could not fork")
     assert ending["event"] == "rank_done"
-    assert set(ending) == {"event", "rank", "status", "phase", "reason", "stack", "log", "timings_s"}
+    assert set(ending) == {"event", "rank", "status", "phase", "reason", "stack", "state", "log", "timings_s"}
     assert (ending["rank"], ending["status"], ending["reason"]) == (3, "failed", "could not fork")
 
 
