@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricdoc.serving.reading import read_profile
     from fabricdoc.serving.served import Served
     from fabricdoc.serving.tracing import Trace
-    from fabricdoc.serving.traffic import crosses_nodes, decode_stages, shapes_for
+    from fabricdoc.serving.traffic import captured_shapes, crosses_nodes, decode_stages, shapes_for
 
 HOMES = {
     "asking": ("Asked", "derive", "trace"),
@@ -27,7 +27,7 @@ HOMES = {
     "reading": ("read_profile",),
     "served": ("Served",),
     "tracing": ("Trace",),
-    "traffic": ("crosses_nodes", "decode_stages", "shapes_for"),
+    "traffic": ("captured_shapes", "crosses_nodes", "decode_stages", "shapes_for"),
 }
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "ModelConfig",
     "Served",
     "Trace",
+    "captured_shapes",
     "crosses_nodes",
     "decode_stages",
     "derive",

@@ -20,6 +20,7 @@ MIXERS = {
     "qwen_sparse_attention": ATTENTION,
     "indexed_attention": ATTENTION,
     "sparse_attention": ATTENTION,
+    "deepseek_sparse_attention": ATTENTION,
     "linear_attention": LINEAR,
     "mamba": MAMBA,
     "mamba2": MAMBA,

@@ -12,8 +12,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from fabricdoc.errors import UsageError
-from fabricdoc.files import expanded, home_folder, own_folder
+from fabricdoc.files import expanded, home_folder, own_folder, read_text
 from fabricdoc.model.profile import Profile
+from fabricdoc.serving.models import FOLDER, model_names, model_profile
 from fabricdoc.serving.reading import parse_profile, read_profile
 
 
@@ -30,7 +31,8 @@ def load_profile(name_or_path: str | Path, extra_dirs: Sequence[Path] = ()) -> P
     found = _found(extra_dirs).get(text)
     if found is None:
         raise _unknown(text, list_profiles(extra_dirs))
-    return _read(found)
+    file, tp = found
+    return _read(file) if tp is None else model_profile(_text(file), str(file), text, tp)
 
 
 def list_profiles(extra_dirs: Sequence[Path] = ()) -> tuple[str, ...]:
@@ -38,14 +40,17 @@ def list_profiles(extra_dirs: Sequence[Path] = ()) -> tuple[str, ...]:
     return tuple(sorted(_found(extra_dirs)))
 
 
-def _found(extra_dirs: Sequence[Path]) -> dict[str, Traversable]:
+def _found(extra_dirs: Sequence[Path]) -> dict[str, tuple[Traversable, int | None]]:
+    """The file of every name; with TP where it is one of a model's. In one folder a profile's own file wins."""
     config = os.environ.get("XDG_CONFIG_HOME", "")
     home = Path(config) if config.startswith("/") else (home_folder() or Path("/")) / ".config"
     own = home / "fabricdoc" / "presets"
-    found: dict[str, Traversable] = {}
+    found: dict[str, tuple[Traversable, int | None]] = {}
     for folder in (*extra_dirs, own, own_folder("presets")):
         for file in _toml_files(folder / "profiles"):
-            found.setdefault(file.name.removesuffix(".toml"), file)
+            found.setdefault(file.name.removesuffix(".toml"), (file, None))
+        for name, place in model_names(_toml_files(folder / "profiles" / FOLDER)):
+            found.setdefault(name, place)
     return found
 
 
@@ -57,9 +62,11 @@ def _toml_files(folder: Traversable) -> list[Traversable]:
 
 
 def _read(found: Traversable) -> Profile:
-    if isinstance(found, Path):
-        return read_profile(found)
-    return parse_profile(found.read_text(encoding="utf-8"), str(found))
+    return read_profile(found) if isinstance(found, Path) else parse_profile(_text(found), str(found))
+
+
+def _text(found: Traversable) -> str:
+    return read_text(found, f"profile {found}") if isinstance(found, Path) else found.read_text(encoding="utf-8")
 
 
 def _unknown(name: str, known: Sequence[str]) -> UsageError:

@@ -73,7 +73,7 @@ def one_way(shapes: Sequence[Shape]) -> list[Shape]:
 
 
 def split(shapes: Sequence[Shape], prefill_from: int) -> tuple[Counter[Shape], Counter[Shape]]:
-    """Decode's and prefill's calls of one process: by its all-reduce sizes, others with the one before them."""
+    """Decode's and prefill's calls of one process: by the size of its all-reduces, others with the one before them."""
     decode: Counter[Shape] = Counter()
     prefill: Counter[Shape] = Counter()
     large = [shape.op == "all_reduce" and shape.size >= prefill_from for shape in shapes]

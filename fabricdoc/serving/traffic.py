@@ -51,3 +51,18 @@ def shapes_for(profile: Profile) -> tuple[Shape, ...]:
             for (op, size, dtype), count in sorted(counts.items())
         ]
     return tuple(shapes)
+
+
+def captured_shapes(profile: Profile) -> tuple[Shape, ...]:
+    """What a bench times beside `shapes_for` so that every captured batch can be scored: their other sizes.
+
+    Outside any phase (phase grid, count 0), since no one step sends them all.
+    """
+    known = {(shape.op, shape.size) for shape in shapes_for(profile)}
+    found = {
+        (one.op, one.size, timed_dtype(one))
+        for stage in profile.captured
+        for one in stage.collectives
+        if crosses_nodes(one) and (one.op, one.size) not in known
+    }
+    return tuple(Shape(op=op, size=size, dtype=dtype) for op, size, dtype in sorted(found))

@@ -9,8 +9,9 @@ import pytest
 
 from fabricdoc.errors import UsageError
 from fabricdoc.model.profile import Profile, Stage, StepTime
-from fabricdoc.serving import Served, derive_profile, load_profile, shapes_for
+from fabricdoc.serving import Served, derive_profile, load_profile, parse_config, shapes_for
 from fabricdoc.serving.reading import parse_profile
+from tests.unit.serving.models import REFERENCE as REFERENCE_FIELDS
 from tests.unit.serving.models import config, reference, roles, sent
 
 pytestmark = pytest.mark.unit
@@ -41,6 +42,16 @@ def test_the_reference_case_has_117_collectives_of_the_listed_sizes() -> None:
     assert (totals.all_reduce, totals.all_gather, totals.collectives) == (107, 10, 117)
     assert totals.all_reduce_bytes == pytest.approx(2.1e6, rel=0.01)
     assert totals.all_gather_bytes == 1986560 + 3 * 496640 + 3 * 20480 + 2 * 5120 + 81920
+
+
+def test_the_reference_case_as_its_config_nests_it() -> None:
+    text = REFERENCE_FIELDS | {"model_type": "qwen4_exp_text", "ple_layer_ids": [2], "linear_num_value_heads": 48}
+    nested = {"model_type": "qwen4_exp", "vision_config": {"depth": 1}, "text_config": text, "dtype": "bfloat16"}
+    decode = derive_profile(parse_config(nested, "the config"), REFERENCE).decode
+    assert (decode.totals.all_reduce, decode.totals.all_gather) == (107, 10)
+    assert {one.role for one in decode.collectives if not one.in_graph} == {
+        "embedding", "target logits", "draft logits, passes 1 to 3",
+    }  # fmt: skip
 
 
 def test_without_the_ngram_table_it_is_116_and_alone_it_is_99() -> None:

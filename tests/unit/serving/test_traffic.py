@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.model.profile import Collective, Profile, Stage
-from fabricdoc.serving import shapes_for
+from fabricdoc.serving import Served, captured_shapes, decode_stages, derive_profile, shapes_for
 from fabricdoc.serving.reading import totals
+from tests.unit.serving.models import config
 
 pytestmark = pytest.mark.unit
 
@@ -72,3 +73,22 @@ def test_no_shape_comes_twice_and_no_call_is_lost(
     for phase, sent in (("decode", decode), ("prefill", prefill)):
         counted = sum(shape.count for shape in shapes if shape.phase == phase)
         assert counted == sum(one.count for one in sent if one.spans_nodes)
+
+
+def test_every_captured_batch_is_a_decode_stage_once() -> None:
+    profile = derive_profile(config(), Served(tp=2, batch=3, max_num_seqs=8))
+    assert [stage.rows for stage in decode_stages(profile)] == [1, 2, 4, 8]
+    assert decode_stages(profile)[2] == profile.decode  # batch 3 runs in the graph of 4: its own logits
+    assert decode_stages(derive_profile(config(), Served(tp=2))) == (derive_profile(config(), Served(tp=2)).decode,)
+
+
+def test_other_sizes_of_captured_batches_are_timed_outside_any_phase() -> None:
+    profile = derive_profile(config(), Served(tp=2, max_num_seqs=4))
+    found = captured_shapes(profile)
+    assert [(shape.op, shape.size) for shape in found] == [
+        ("all_gather", 2 * 64000), ("all_gather", 4 * 64000), ("all_reduce", 2 * 2048), ("all_reduce", 4 * 2048),
+    ]  # fmt: skip
+    assert {(shape.phase, shape.count) for shape in found} == {("grid", 0.0)}
+    assert captured_shapes(derive_profile(config(), Served(tp=2))) == ()
+    inside = derive_profile(config(), Served(tp=2, max_num_seqs=4, gpus_per_node=2))
+    assert captured_shapes(inside) == ()
