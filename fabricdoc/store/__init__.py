@@ -6,9 +6,19 @@ keeps documents and samples; it does not judge them, print them, or decide what 
 
 from __future__ import annotations
 
+from fabricdoc.store.imported import keep_imported, read_nccl_tests
 from fabricdoc.store.packing import SampleKey
 from fabricdoc.store.place import default_path
 from fabricdoc.store.rescue import rescue
 from fabricdoc.store.runs import KILLED_REASON, RunStore, RunSummary
 
-__all__ = ["KILLED_REASON", "RunStore", "RunSummary", "SampleKey", "default_path", "rescue"]
+__all__ = [
+    "KILLED_REASON",
+    "RunStore",
+    "RunSummary",
+    "SampleKey",
+    "default_path",
+    "keep_imported",
+    "read_nccl_tests",
+    "rescue",
+]

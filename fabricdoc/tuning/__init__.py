@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.preset import build_preset
+from fabricdoc.tuning.runs_compared import compare_runs
 from fabricdoc.tuning.standing import standings
 from fabricdoc.tuning.toml import preset_to_toml, read_preset
 from fabricdoc.tuning.verdict import judge
 
-__all__ = ["build_preset", "fingerprint", "judge", "preset_to_toml", "read_preset", "standings"]
+__all__ = ["build_preset", "compare_runs", "fingerprint", "judge", "preset_to_toml", "read_preset", "standings"]
