@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from fabricdoc.model.run import Run
     from fabricdoc.model.verdict import Verdict
 
-RENDERED = ("gate", "preset", "profile", "run", "verdict")  # each by render_KIND in the module of its name
+# Each by render_KIND in the module of its name.
+RENDERED = ("comparison", "gate", "preset", "profile", "run", "verdict")
 
 
 def render(document: Document, part: Part = "all") -> list[RenderableType]:

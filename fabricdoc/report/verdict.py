@@ -37,6 +37,7 @@ def render_verdict(verdict: Verdict) -> list[RenderableType]:
     return [
         _choice(verdict),
         *(indent(line(text)) for text in verdict.trade),
+        *(indent(line((text, WARN))) for text in verdict.advice),
         line(),
         _candidates(verdict),
         *_reasons(verdict),

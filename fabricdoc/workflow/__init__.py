@@ -13,6 +13,7 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
+    from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
+    "importing": ("import_nccl_tests",),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
@@ -69,6 +71,7 @@ __all__ = [
     "config_text",
     "find_nodes",
     "find_preset",
+    "import_nccl_tests",
     "kept_verdict",
     "latest_preset",
     "look",

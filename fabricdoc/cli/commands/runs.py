@@ -1,4 +1,4 @@
-"""`runs`: list, show, export and remove stored runs."""
+"""`runs`: list, show, export, compare, import and remove stored runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from fabricdoc.cli.terminal import screen
 
 def register(app: typer.Typer) -> None:
     """Add the group to the program."""
-    group = typer.Typer(help="List, show, export or remove stored runs.", no_args_is_help=True, rich_markup_mode=None)
+    what = "List, show, export, compare, import or remove runs."
+    group = typer.Typer(help=what, no_args_is_help=True, rich_markup_mode=None)
     group.command("list")(list_runs)
     group.command("show")(show)
     group.command("export")(export)
+    group.command("compare")(compare)
+    group.command("import")(bring)
     group.command("rm")(remove)
     app.add_typer(group, name="runs")
 
@@ -66,6 +69,33 @@ def export(
         out.text(text)
     else:
         out.written([output])
+    return 0
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="A run's id.")],
+    second: Annotated[str, typer.Argument(help="The run that is held against it.")],
+    candidate: Annotated[str, typer.Option("--candidate", help="Whose launches to compare.")] = "base",
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """Compare two runs cell by cell, with the statistics of a verdict; above 1 the second is faster."""
+    from fabricdoc.tuning import compare_runs
+
+    kept = open_store(store, write=False)
+    screen(as_json=as_json).document(compare_runs(kept.load(first), kept.load(second), candidate=candidate))
+    return 0
+
+
+def bring(
+    files: Annotated[list[Path], typer.Argument(help="Output of nccl-tests, text or the JSON of -J.")],
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """Import the output of nccl-tests as a run, one launch per file, and show it."""
+    from fabricdoc.workflow import import_nccl_tests
+
+    screen(as_json=as_json).document(import_nccl_tests(open_store(store, write=True), files))
     return 0
 
 
