@@ -30,7 +30,7 @@ from .ranks import RankProcess
 from .task import Task
 from .torch_facts import TorchFacts, count_gpus, load_torch
 from .wire import Wire
-from .worker import run_rank
+from .worker import prepare, run_rank
 
 BACKENDS = ("gloo", "nccl")
 _TICK_S = 0.1
@@ -113,6 +113,7 @@ class Agent:
         limits = limits_for(message["work"])
         if not refusal:
             launch.look()
+            prepare(message["work"], int(message["world"]), [int(place["rank"]) for place in message["ranks"]])
         for place in message["ranks"]:
             problem = refusal or self._start(launch, message, place, limits)
             if problem:

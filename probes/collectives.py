@@ -133,10 +133,13 @@ class Workspace:
         return self._tiles[key].roll(-payload.shard_shift(rank))
 
     def _sent(self, shape: Shape) -> Any:
-        if shape.op in ("all_reduce", "reduce_scatter"):
+        if shape.op not in ("all_reduce", "reduce_scatter"):
+            return self._shard(self.rank, shape.dtype)
+        key = ("sent", shape.dtype, 0)
+        if key not in self._tiles:
             values = payload.contribution(self.rank, self.world, payload.SIGNIFICAND_BITS[shape.dtype])
-            return tile(values, 1, shape.dtype, self.device)
-        return self._shard(self.rank, shape.dtype)
+            self._tiles[key] = tile(values, 1, shape.dtype, self.device)
+        return self._tiles[key]
 
     def _lay_out(self, shape: Shape, here: Layout, expected: Any) -> None:
         """Write what one call must leave in a slot of this rank."""

@@ -18,14 +18,19 @@ from .voice import Voice
 _SLACK_S = 60.0
 
 
-def meet(task: Task, voice: Voice, commands_fd: int) -> Any:
-    """The store of this launch: rank 0 opens it and says where; all wait for the controller's word to join."""
-    limit_s = task.deadline_s + _SLACK_S
-    store = open_store(limit_s) if task.rank == 0 else None
-    if store is not None:
-        voice.say("store", port=store.port)
+def announce(task: Task, voice: Voice) -> Any:
+    """Rank 0 opens the store of this launch and says where; None for the others."""
+    if task.rank != 0:
+        return None
+    store = open_store(task.deadline_s + _SLACK_S)
+    voice.say("store", port=store.port)
+    return store
+
+
+def meet(task: Task, store: Any, commands_fd: int) -> Any:
+    """The store of this launch, rank 0's own or a connection to it: all wait for the controller's word to join."""
     order = read_order(commands_fd)
-    return store or join_store(order["address"], order["port"], limit_s)
+    return store or join_store(order["address"], order["port"], task.deadline_s + _SLACK_S)
 
 
 def read_order(fd: int) -> dict[str, Any]:

@@ -10,16 +10,17 @@ work: {"shapes": [{"op", "size", "dtype", "in_place"}], "views": [...], "calls":
 
 from __future__ import annotations
 
+import gc
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import payload
 from .arms import Step, gate_of, gemm_of
 from .calls import PATHS, Calls, TorchCalls, needs_direct
 from .collectives import Collective, Workspace
-from .joining import connect, device_of, init_group, meet
+from .joining import announce, connect, device_of, init_group, meet
 from .nccl_direct import DirectCalls
 from .plans import VIEWS, Plan, plans_for
 from .plants import Plant, Planted
@@ -36,14 +37,27 @@ _AGREE_EVERY_S = 0.2
 def run_rank(task: Task, commands_fd: int, events_fd: int) -> int:
     """Do the task; exit status 0 or 1. Any failure becomes one line of reason and a traceback in the log."""
     voice = Voice(events_fd, task.started_s)
+    gc.disable()  # no pause of the collector in a timed call, no object freed in a capture
     try:
         _work(task, voice, commands_fd)
     except Exception as problem:  # noqa: BLE001 - whatever torch or NCCL raises is this rank's result, not ours to choose
         traceback.print_exc()
         voice.end("failed", one_line(problem))
         return 1
+    finally:
+        gc.enable()
     voice.end("ok", "")
     return 0
+
+
+def prepare(work: Mapping[str, Any], world: int, ranks: Iterable[int]) -> None:
+    """Work out the payloads of a launch before its ranks are forked, once for all launches of the same kind."""
+    kinds = {item.get("dtype") for item in work.get("shapes", ()) if isinstance(item, Mapping)}
+    for bits in sorted({payload.SIGNIFICAND_BITS[kind] for kind in kinds if kind in payload.SIGNIFICAND_BITS}):
+        payload.total(world, bits)
+        for rank in ranks:
+            payload.contribution(rank, world, bits)
+    payload.shard(0)
 
 
 def _work(task: Task, voice: Voice, commands_fd: int) -> None:
@@ -52,10 +66,13 @@ def _work(task: Task, voice: Voice, commands_fd: int) -> None:
     torch.set_num_threads(1)
     shapes = shapes_of(task.work, task.backend)
     voice.phase("rendezvous")
-    store = meet(task, voice, commands_fd)
+    store = announce(task, voice)
+    voice.phase("init")
+    device = device_of(task)  # the GPU's context is made while the controller passes on where the store is
+    voice.phase("rendezvous")
+    store = meet(task, store, commands_fd)
     steps = Steps(store, task.rank, task.world)
     voice.phase("init")
-    device = device_of(task)
     init_group(task, store, device)
     voice.phase("connect")
     connect(device)
@@ -81,15 +98,6 @@ def shapes_of(work: Mapping[str, Any], backend: str) -> list[Shape]:
     for shape in shapes:
         needs_direct(shape, backend)
     return shapes
-
-
-@dataclass
-class Ready:
-    """One shape with its plans and what it was worth in the check."""
-
-    collective: Collective
-    plans: dict[str, Plan]
-    wrong: int
 
 
 class Measuring:

@@ -170,6 +170,19 @@ def test_a_link_cut_in_one_direction_hangs_until_the_limit_and_works_again_when_
     assert bench.is_whole()
 
 
+def test_both_nodes_tell_what_their_ports_carried_meanwhile(bench: Bench) -> None:
+    """A message of 8 MiB crosses the first rail many times; the other rail carries next to nothing."""
+    launch = bench.launch()
+    assert launch.status == "ok", launch.reason
+    states = {state.node: state for state in launch.states}
+    assert set(states) == {"alpha", "beta"}
+    beta = states["beta"]
+    sent, received = beta.port_bytes[bench.port_of_beta]
+    assert min(sent, received) > 20 * (8 << 20)
+    assert all(max(moved) < 8 << 20 for port, moved in beta.port_bytes.items() if port != bench.port_of_beta)
+    assert isinstance(beta.load_1min, float) and beta.load_1min >= 0
+
+
 def test_an_interface_that_is_not_there_is_named_in_the_reason(bench: Bench) -> None:
     launch = bench.launch(size=8, GLOO_SOCKET_IFNAME="nosuch0")
     assert (launch.status, launch.phase) == ("failed", "init")

@@ -47,7 +47,8 @@ def test_only_the_first_rank_opens_the_store_and_the_others_go_where_they_are_to
         commands, orders = os.pipe()
         os.write(orders, b'{"address": "10.77.0.1", "port": 40123}\n')
         read_fd, write_fd = os.pipe()
-        joining.meet(task(world=2, rank=rank), Voice(write_fd, 0.0), commands)
+        one = task(world=2, rank=rank)
+        assert (joining.meet(one, joining.announce(one, Voice(write_fd, 0.0)), commands) is None) == bool(rank)
         assert [event["event"] for event in spoken(read_fd, write_fd)] == said
         os.close(commands)
         os.close(orders)

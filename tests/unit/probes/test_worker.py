@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.probes import worker
+from fabricdoc.probes import payload, worker
 from fabricdoc.probes.shapes import Shape
 from fabricdoc.probes.task import Task
 from fabricdoc.probes.voice import Voice
@@ -171,3 +172,22 @@ def test_the_check_compares_after_exactly_one_call() -> None:
     one = Notes()
     assert checked(one) == 0  # type: ignore[arg-type]
     assert one.log == ["restart", "call", "compare"]
+
+
+def test_payloads_are_worked_out_before_the_fork_whatever_the_work_says() -> None:
+    payload.contribution.cache_clear()
+    worker.prepare({"shapes": [{"dtype": "float16"}, {"dtype": "nothing"}, "no shape", {}]}, 2, [0])
+    assert payload.contribution.cache_info().currsize == 2
+    misses = payload.contribution.cache_info().misses
+    payload.contribution(0, 2, payload.SIGNIFICAND_BITS["float16"])
+    assert payload.contribution.cache_info().misses == misses
+    worker.prepare({}, 2, [])
+
+
+def test_no_garbage_is_collected_while_a_rank_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    monkeypatch.setattr(worker, "_work", lambda *_words: seen.append(gc.isenabled()))
+    read_fd, write_fd = os.pipe()
+    assert run_rank(task(), -1, write_fd) == 0
+    spoken(read_fd, write_fd)
+    assert (seen, gc.isenabled()) == ([False], True)
