@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fabricdoc.bench.heard import check
 from fabricdoc.errors import NodeError, ToolError
 from fabricdoc.transport import Channels, NodeSpec, open_channels
 
@@ -183,34 +184,44 @@ class Agents:
         return bool(outcome.lost) or any(end.status != "ok" for end in outcome.ends.values())
 
     def _take(self, order: LaunchOrder, outcome: Outcome, name: str, message: dict[str, Any]) -> bool:
-        """Put one event where it belongs; True when a rank is overdue, so that all must tell where they stand."""
-        event = message.get("event")
-        if event == "closed":
+        """Put one event where it belongs; True when a rank is overdue, so that all must tell where they stand.
+
+        An agent that says what is no event of its node's ranks is lost to this launch.
+        """
+        if message.get("event") == "closed":
             outcome.lost[name] = str(message["message"])
-        elif message.get("number") != order.number:
             return False
-        elif event == "store":
-            join = {"do": "join", "number": order.number, "address": order.master, "port": int(message["port"])}
+        if message.get("number") != order.number:
+            return False
+        try:
+            event = check(message, {rank["rank"] for rank in order.ranks[name]})
+        except ValueError as problem:
+            outcome.lost.setdefault(name, f"its agent said what is no event: {problem}")
+            return False
+        if event == "store":
+            join = {"do": "join", "number": order.number, "address": order.master, "port": message["port"]}
             self.channels.broadcast(join)
-        elif event == "phase":
-            outcome.phases[int(message["rank"])] = str(message["phase"])
-        elif event == "cell":
-            outcome.cells.append(message)
-        elif event == "skew":
-            outcome.skews.append(message)
-        elif event == "soak":
-            outcome.soaks.append(message)
-        elif event == "rank_done":
-            outcome.ends[int(message["rank"])] = _rank_end(message)
         elif event == "forked":
-            self._born.setdefault(name, []).append((int(message["pid"]), int(message["start"])))
-        elif event == "state":
-            outcome.states[name] = message
-        elif event == "launch_done":
-            outcome.done.add(name)
-            if left := _pids(message.get("alive")):
-                outcome.left[name] = left
+            self._born.setdefault(name, []).append((message["pid"], message["start"]))
+        else:
+            _keep(outcome, event, name, message)
         return event == "expired"
+
+
+def _keep(outcome: Outcome, event: str, name: str, message: dict[str, Any]) -> None:
+    lists = {"cell": outcome.cells, "skew": outcome.skews, "soak": outcome.soaks}
+    if event in lists:
+        lists[event].append(message)
+    elif event == "phase":
+        outcome.phases[message["rank"]] = message["phase"]
+    elif event == "rank_done":
+        outcome.ends[message["rank"]] = _rank_end(message)
+    elif event == "state":
+        outcome.states[name] = message
+    elif event == "launch_done":
+        outcome.done.add(name)
+        if left := _pids(message.get("alive")):
+            outcome.left[name] = left
 
 
 def _rank_end(message: dict[str, Any]) -> RankEnd:
@@ -226,7 +237,7 @@ def _rank_end(message: dict[str, Any]) -> RankEnd:
 
 
 def _pids(said: object) -> tuple[int, ...]:
-    return tuple(int(pid) for pid in said[:_STACK_LINES]) if isinstance(said, list) else ()
+    return tuple(pid for pid in said[:_STACK_LINES] if isinstance(pid, int)) if isinstance(said, list) else ()
 
 
 def _lines(said: object) -> tuple[str, ...]:

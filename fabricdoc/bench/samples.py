@@ -37,8 +37,13 @@ def cells_of(
     """One cell per view, op, form and size for which every rank sent samples; correct only if every rank says so."""
     gated = _grouped(skews)
     return tuple(
-        _cell(key, group, gated.get(key, [])) for key, group in _grouped(events).items() if len(group) == world
+        _cell(key, group, gated.get(key, [])) for key, group in _grouped(events).items() if _is_whole(group, world)
     )
+
+
+def _is_whole(group: Sequence[Mapping[str, Any]], world: int) -> bool:
+    """Whether every rank said it once."""
+    return len(group) == world == len({event["rank"] for event in group})
 
 
 def wrong_of(events: Sequence[Mapping[str, Any]]) -> str:

@@ -57,6 +57,10 @@ def test_another_bench_on_a_node_is_refused_and_named(other: int, who: str) -> N
     assert caught.value.id == "node-busy"
 
 
+SHAPE = {"op": "all_reduce", "size": 8, "dtype": "bfloat16", "in_place": True}
+ENDED: dict[str, Any] = {"status": "ok", "phase": "done", "reason": "", "log": "", "timings_s": {}}
+
+
 class Wires:
     """Stands for the channels to two agents: what is sent is kept, what they say is given."""
 
@@ -108,11 +112,11 @@ def test_what_ranks_say_is_sorted_by_its_kind() -> None:
         Wires(
             said("alpha", "forked", rank=0, pid=7, start=70),
             said("alpha", "phase", rank=0, phase="measure", what="", at_s=1),
-            said("alpha", "cell", rank=0),
-            said("beta", "skew", rank=1),
-            said("beta", "soak", rank=1),
+            said("alpha", "cell", rank=0, view="eager", samples=[1.5], correct=True, **SHAPE),
+            said("beta", "skew", rank=1, view="eager", waits=[0.0], gated=[1.5], **SHAPE),
+            said("beta", "soak", rank=1, calls=5, wrong=0, **SHAPE),
             said("beta", "state", load_1min=0.5),
-            said("alpha", "rank_done", rank=0, status="ok", stack=["a\x1b[2J", 5], state="Sleeping"),
+            said("alpha", "rank_done", rank=0, **ENDED, stack=["a\x1b[2J", 5], state="Sleeping"),
             *DONE,
         )
     )
@@ -129,7 +133,7 @@ def test_a_rank_overdue_anywhere_makes_all_tell_where_they_stand() -> None:
 
 
 def test_a_rank_that_failed_ends_the_others_at_once() -> None:
-    wires = Wires(said("beta", "rank_done", rank=1, status="failed"), *DONE)
+    wires = Wires(said("beta", "rank_done", rank=1, **{**ENDED, "status": "failed"}), *DONE)
     whole(wires)
     assert [message for _, message in wires.sent if message["do"] == "stop"] == [
         {"do": "stop", "number": 3, "stacks": False}
@@ -160,3 +164,19 @@ def test_agents_after_killed_ones_are_told_the_ranks_of_the_last_launch_by_pid_a
 def test_events_of_another_launch_are_passed_over() -> None:
     outcome = whole(Wires(("alpha", {"event": "cell", "number": 2, "rank": 0}), *DONE))
     assert outcome.cells == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        said("beta", "cell", rank=1, view="eager", samples=["fast"], correct=True, **SHAPE),
+        said("beta", "cell", rank=0, view="eager", samples=[1.5], correct=True, **SHAPE),
+        said("beta", "rank_done", rank=1),
+        said("beta", "forked", rank=1, pid=1, start=5),
+    ],
+)
+def test_an_agent_that_says_what_is_no_event_costs_its_launch_only(message: tuple[str, dict[str, Any]]) -> None:
+    wires = Wires(message, DONE[0])
+    outcome = whole(wires)
+    assert outcome.lost["beta"].startswith("its agent said what is no event: ")
+    assert outcome.cells == [] and "stop" in {sent["do"] for _, sent in wires.sent}

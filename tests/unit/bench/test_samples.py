@@ -42,6 +42,10 @@ def test_views_are_never_mixed() -> None:
     assert sorted(cell.view for cell in cells_of(events, world=2)) == ["eager", "graph"]
 
 
+def test_a_rank_that_says_a_cell_twice_does_not_stand_for_another() -> None:
+    assert cells_of([event(0, [1.0]), event(0, [1.0])], world=2) == ()
+
+
 def test_forms_are_never_mixed_and_are_kept_apart_in_the_store() -> None:
     events = [event(rank, [1.0], op="all_gather", in_place=form) for rank in (0, 1) for form in (True, False)]
     assert sorted(cell.in_place for cell in cells_of(events, world=2)) == [False, True]
