@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.fabric import Link
+from fabricdoc.model.paths import ChannelPath, HcaSeen
 
 View = Literal["graph", "eager", "throughput"]
 Op = Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "send_recv"]
@@ -122,7 +123,9 @@ class Proof(Frozen):
     """What a launch really did, in grades: seen in what the library did, echoed as read, or none.
 
     `interfaces` are those of all ranks together; `rank_interfaces` those of each rank, in rank order. With crossed
-    cables one rail has another name on each node, so only the latter tells one rail from two.
+    cables one rail has another name on each node, so only the latter tells one rail from two. `hcas` and `channels` say
+    it port by port and channel by channel. `ll128` tells per op whether NCCL's own table (TUNING, rank 0) leaves LL128
+    on; ops that the table lacks are absent. `mismatches` are sentences on what differs between ranks and must not.
     """
 
     grade: Literal["seen", "echoed", "none"]
@@ -134,6 +137,10 @@ class Proof(Frozen):
     choices: tuple[Choice, ...] = ()
     variables_read: dict[str, str] = {}
     warnings: tuple[str, ...] = ()
+    hcas: tuple[HcaSeen, ...] = ()
+    channels: tuple[ChannelPath, ...] = ()
+    ll128: dict[str, bool] = {}
+    mismatches: tuple[str, ...] = ()
 
 
 class Cell(Frozen):

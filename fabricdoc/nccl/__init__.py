@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.nccl.complaints import SEVERITIES, Complaint
+    from fabricdoc.nccl.contradictions import check_variables
     from fabricdoc.nccl.devices import fused, in_device_order
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
-    from fabricdoc.nccl.merge import merge_proofs, path_problem
+    from fabricdoc.nccl.ll128 import ll128_forced
+    from fabricdoc.nccl.merge import path_problem
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
+    from fabricdoc.nccl.ranks import merge_proofs, mismatches
     from fabricdoc.nccl.reader import Event, LogReader, read_events
     from fabricdoc.nccl.releases import ReleaseFinder, Span
     from fabricdoc.nccl.remarks import hca_remarks, interface_remarks, reading
@@ -26,16 +30,21 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.speakers import Speaker, speaker
     from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
     from fabricdoc.nccl.typed import typed
-    from fabricdoc.nccl.variables import Variable, catalogue, nearest
+    from fabricdoc.nccl.values import check_value
+    from fabricdoc.nccl.variables import Variable, catalogue, circulating, must_agree, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
 HOMES = {
+    "complaints": ("SEVERITIES", "Complaint"),
+    "contradictions": ("check_variables",),
     "devices": ("fused", "in_device_order"),
     "gids": ("choose_gid", "gid_choices"),
     "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
-    "merge": ("merge_proofs", "path_problem"),
+    "ll128": ("ll128_forced",),
+    "merge": ("path_problem",),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
     "proof": ("read_proof",),
+    "ranks": ("merge_proofs", "mismatches"),
     "reader": ("Event", "LogReader", "read_events"),
     "remarks": ("hca_remarks", "interface_remarks", "reading"),
     "releases": ("ReleaseFinder", "Span"),
@@ -45,7 +54,8 @@ HOMES = {
     "speakers": ("Speaker", "speaker"),
     "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
     "typed": ("typed",),
-    "variables": ("Variable", "catalogue", "nearest"),
+    "values": ("check_value",),
+    "variables": ("Variable", "catalogue", "circulating", "must_agree", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
 }
 
@@ -54,6 +64,8 @@ __all__ = [
     "MOST_ENTRIES",
     "MOST_NAMES",
     "RING_TREE",
+    "SEVERITIES",
+    "Complaint",
     "Event",
     "Interfaces",
     "LogFile",
@@ -67,7 +79,10 @@ __all__ = [
     "Timelines",
     "Variable",
     "catalogue",
+    "check_value",
+    "check_variables",
     "choose_gid",
+    "circulating",
     "expand",
     "first_errors",
     "fused",
@@ -77,7 +92,10 @@ __all__ = [
     "in_device_order",
     "interface_remarks",
     "is_writable",
+    "ll128_forced",
     "merge_proofs",
+    "mismatches",
+    "must_agree",
     "nccl_variables",
     "nearest",
     "parse_conditions",

@@ -143,7 +143,9 @@ def _local_channel(groups: Groups, event: Event) -> Typed:
     )
 
 
-def _choice(groups: Groups, _event: Event) -> Typed:
+def _choice(groups: Groups, _event: Event) -> Typed | None:
+    if "hi" not in groups:
+        return None
     low, high = _count(groups, "lo"), _count(groups, "hi")
     return ChoiceMade(groups["func"], _count(groups, "bytes"), groups["algo"], groups["proto"], high - low + 1)
 

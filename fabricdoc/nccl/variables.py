@@ -22,8 +22,9 @@ _ANSWERS: Mapping[str, bool | None] = {"yes": True, "no": False, "unknown": None
 class Variable:
     """One variable. `default`, `accepted` and `since` are text as people read it ("-2 (4194304)", "<=2.3.5").
 
-    `since` is the first NCCL release that reads it, "" where that is not an NCCL matter. `status` is
-    documented, undocumented, deprecated or removed. `per_rank_may_differ` is None where nobody knows.
+    `since` is the first NCCL release that reads it, "" where that is not an NCCL matter; `removed` the first one that
+    does not any more, "" for those still read. `status` is documented, undocumented, deprecated or removed.
+    `per_rank_may_differ` is None where nobody knows.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Variable:
     area: str
     per_rank_may_differ: bool | None
     effect: str
+    removed: str = ""
 
 
 def _variable(row: dict[str, str]) -> Variable:
@@ -48,6 +50,41 @@ def catalogue() -> Mapping[str, Variable]:
     text = own_folder("presets").joinpath("nccl", "variables.csv").read_text(encoding="utf-8")
     variables = [_variable(row) for row in csv.DictReader(text.splitlines())]
     return MappingProxyType({variable.name: variable for variable in variables})
+
+
+def must_agree(name: str) -> bool:
+    """Whether all ranks must set the variable alike, or leave it alone alike; False too where nobody knows."""
+    variable = catalogue().get(name)
+    return variable is not None and variable.per_rank_may_differ is False
+
+
+@dataclass(frozen=True, slots=True)
+class Circulating:
+    """A name that scripts and guides use and NCCL's catalogue lacks. `name` may end in "*".
+
+    `kind`: nothing (nobody reads it), renamed (`instead` is today's name), other (another program's).
+    """
+
+    name: str
+    kind: str
+    instead: str
+    why: str
+    source: str
+
+
+@cache
+def _circulating() -> Mapping[str, Circulating]:
+    text = own_folder("presets").joinpath("nccl", "circulating.csv").read_text(encoding="utf-8")
+    names = [Circulating(**row) for row in csv.DictReader(text.splitlines())]
+    return MappingProxyType({one.name: one for one in names})
+
+
+def circulating(name: str) -> Circulating | None:
+    """What is known of a name outside the catalogue, None when nothing is."""
+    known = _circulating()
+    if name in known:
+        return known[name]
+    return next((one for one in known.values() if one.name.endswith("*") and name.startswith(one.name[:-1])), None)
 
 
 def nearest(name: str, count: int = 3) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.nccl.variables import Variable, catalogue, nearest
+from fabricdoc.nccl.variables import Variable, catalogue, circulating, must_agree, nearest
 from fabricdoc.nccl.versions import parse_release
 
 pytestmark = pytest.mark.unit
@@ -68,3 +68,28 @@ def test_nearest_gives_known_names_only(name: str, count: int) -> None:
     near = nearest(name, count)
     assert len(near) <= count
     assert all(isinstance(catalogue()[found], Variable) for found in near)
+
+
+def test_what_is_removed_says_since_when() -> None:
+    for name, variable in catalogue().items():
+        removed, since = parse_release(variable.removed), parse_release(variable.since.removeprefix("<="))
+        assert (variable.status == "removed") == bool(variable.removed), name
+        assert removed is None or since is None or removed > since, name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("NCCL_PROTO", True), ("NCCL_IB_QPS_PER_CONNECTION", True), ("NCCL_IB_HCA", False), ("NCCL_NO_SUCH", False)],
+)
+def test_what_ranks_must_set_alike(name: str, expected: bool) -> None:
+    assert must_agree(name) is expected
+
+
+def test_names_in_circulation_are_known_and_not_in_the_catalogue() -> None:
+    nothing = circulating("NCCL_EXCLUDE_IB_HCA")
+    assert nothing is not None and (nothing.kind, nothing.instead) == ("nothing", "NCCL_IB_HCA=^=NAME")
+    renamed = circulating("NCCL_ASYNC_ERROR_HANDLING")
+    assert renamed is not None and renamed.instead in catalogue()
+    family = circulating("NCCL_FASTRAK_USE_LLCM")
+    assert family is not None and family.kind == "other"
+    assert circulating("NCCL_IB_HCA") is None is circulating("NCCL_NONSENSE")
