@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.devices import fused, in_device_order
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
+    from fabricdoc.nccl.lint import detect_format, lint_pair, lint_text, settings_of
+    from fabricdoc.nccl.lint_settings import FORMATS, Format, Remark, Setting
     from fabricdoc.nccl.ll128 import ll128_forced
     from fabricdoc.nccl.merge import path_problem
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
@@ -40,6 +42,8 @@ HOMES = {
     "devices": ("fused", "in_device_order"),
     "gids": ("choose_gid", "gid_choices"),
     "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
+    "lint": ("detect_format", "lint_pair", "lint_text", "settings_of"),
+    "lint_settings": ("FORMATS", "Format", "Remark", "Setting"),
     "ll128": ("ll128_forced",),
     "merge": ("path_problem",),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
@@ -60,6 +64,7 @@ HOMES = {
 }
 
 __all__ = [
+    "FORMATS",
     "IGNORED_BELOW",
     "MOST_ENTRIES",
     "MOST_NAMES",
@@ -67,12 +72,15 @@ __all__ = [
     "SEVERITIES",
     "Complaint",
     "Event",
+    "Format",
     "Interfaces",
     "LogFile",
     "LogReader",
     "Moment",
     "ReleaseFinder",
+    "Remark",
     "Selection",
+    "Setting",
     "Span",
     "Speaker",
     "Timeline",
@@ -83,6 +91,7 @@ __all__ = [
     "check_variables",
     "choose_gid",
     "circulating",
+    "detect_format",
     "expand",
     "first_errors",
     "fused",
@@ -92,6 +101,8 @@ __all__ = [
     "in_device_order",
     "interface_remarks",
     "is_writable",
+    "lint_pair",
+    "lint_text",
     "ll128_forced",
     "merge_proofs",
     "mismatches",
@@ -110,6 +121,7 @@ __all__ = [
     "running",
     "satisfies",
     "server_variables",
+    "settings_of",
     "speaker",
     "take_interfaces",
     "typed",

@@ -27,6 +27,13 @@ SEVERITIES: Mapping[str, Severity] = {
     "not-yet-in-this-version": "warning",
     "empty-value": "info",
     "dangerous-value": "warning",
+    "env-file-quotes-kept": "error",
+    "export-kept": "error",
+    "comment-kept": "error",
+    "carriage-return-kept": "error",
+    "space-around-equals": "error",
+    "duplicate-variable": "info",
+    "must-agree-differs": "error",
 }
 
 

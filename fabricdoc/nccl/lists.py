@@ -119,7 +119,8 @@ def _algorithms(name: str, value: str, release: Release | None) -> Iterator[Comp
     if isinstance(words, Complaint):
         yield words
         return
-    ringless = [function for function in ("broadcast", "reduce") if function in words and "ring" not in words[function]]
+    both: tuple[str, ...] = ("broadcast", "reduce")
+    ringless = [function for function in both if function in words and "ring" not in words[function]]
     gathers = ("allgather", "reducescatter")
     able = frozenset({"ring", "pat", "nvls", "collnetdirect"})
     ringless += [function for function in gathers if function in words and not words[function] & able]
