@@ -34,7 +34,17 @@ def _torch() -> None:
 
 def bench(lab: Lab, folder: Path, *more: str) -> Command:
     nodes = ",".join(f"{node.name}={node.target}" for node in lab.nodes)
-    words = ["bench", "--json", "--nodes", nodes, "--ports", ",".join(lab.nodes[0].ports), "--sizes", "8,4096"]
+    words = [
+        "bench",
+        "--json",
+        "--nodes",
+        nodes,
+        "--ports",
+        ",".join(lab.nodes[0].ports),
+        "--sizes",
+        "8,4096",
+        "--both-nics",
+    ]
     return Command([*words, "--store", str(folder / "runs.sqlite"), *more], XDG_STATE_HOME=str(folder))
 
 
@@ -71,7 +81,7 @@ def test_stopped_once_or_often_it_keeps_its_launches_and_says_so(
     run = RunStore.open(tmp_path / "runs.sqlite").load()
     assert (document["id"], document["status"]) == ("stopped", 130)
     assert f"{len(run.launches)} launches measured so far are kept" in document["message"]
-    assert f"runs show {run.id} --store" in document["fix"]
+    assert f"bench --resume {run.id} --store" in document["fix"]
     assert run.status == "interrupted"
     assert len(run.launches) >= 2
 
