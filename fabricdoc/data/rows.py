@@ -77,7 +77,7 @@ def sample_rows(store: RunStore, run: Run) -> Iterator[Row]:
     for launch in run.launches:
         place = {"run": run.id, "launch": launch.number, "block": launch.block, "candidate": launch.candidate}
         for key, values in store.samples(run.id, launch.number).items():
-            named = {**place, "view": key.view, "op": key.op, "size": key.size, "dtype": key.dtype, "rank": key.rank}
+            named = {**place, **key._asdict()}
             for call, value in enumerate(values):
                 yield {**named, "call": call, "us": value}
 

@@ -63,7 +63,7 @@ def test_a_row_per_call_and_rank(path: Path) -> None:
         (1, 1, 0, 40.0),
         (2, 0, 0, 32.0),
     ]
-    assert rows[0]["op"] == "all_reduce"
+    assert (rows[0]["op"], rows[0]["in_place"]) == ("all_reduce", True)
 
 
 def test_a_row_per_compared_cell(path: Path) -> None:

@@ -13,9 +13,12 @@ from fabricdoc.errors import UsageError
 from fabricdoc.workflow.words import (
     read_address,
     read_backend,
+    read_dtype,
     read_duration,
     read_folders,
     read_objective,
+    read_ops,
+    read_search,
     read_size,
     read_sizes,
 )
@@ -95,3 +98,58 @@ def test_preset_folders_must_be_there(tmp_path: Path) -> None:
     for absent in (tmp_path / "no", tmp_path / "file"):
         with pytest.raises(UsageError, match="no such folder"):
             read_folders([tmp_path, absent])
+
+
+@pytest.mark.parametrize(
+    ("given", "ops"),
+    [
+        ([], ("all_reduce",)),
+        (["all_gather", "broadcast"], ("all_gather", "broadcast")),
+        (["allreduce", "all-reduce", "ALL_REDUCE"], ("all_reduce",)),
+        (["sendrecv", "alltoall", "reducescatter"], ("send_recv", "all_to_all", "reduce_scatter")),
+    ],
+)
+def test_collectives_by_name(given: list[str], ops: tuple[str, ...]) -> None:
+    assert read_ops(given) == ops
+
+
+@pytest.mark.parametrize("word", ["", "reduce", "all_reduce;rm", "всё", "all_reduce,all_gather"])
+def test_what_is_no_collective_names_those_there_are(word: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_ops([word])
+    assert "send_recv" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"), [("bf16", "bfloat16"), ("FP16", "float16"), (" float ", "float32"), ("int", "int32")]
+)
+def test_types_by_their_usual_names(text: str, dtype: str) -> None:
+    assert read_dtype(text) == dtype
+
+
+@pytest.mark.parametrize("text", ["", "fp8", "double", "int64", "bfloat"])
+def test_what_is_no_type(text: str) -> None:
+    with pytest.raises(UsageError, match="unknown type"):
+        read_dtype(text)
+
+
+def test_searches() -> None:
+    assert read_search("adaptive") == "adaptive"
+    with pytest.raises(UsageError, match="unknown search"):
+        read_search("random")
+
+
+@pytest.mark.parametrize(
+    "size",
+    ["0", "-8", "1e9", "8KB8", "K", "2G", "nan", "inf", "0x10", "8 8", "٨", "", "1.5.5K", "99999999999999999999"],
+)
+def test_sizes_with_nonsense_are_named(size: str) -> None:
+    with pytest.raises(UsageError, match="not a message size") as caught:
+        read_sizes(["8", size, "1M"])
+    assert caught.value.fix == "write sizes like 8,20K,1M,42M (8 B to 1 GiB)"
+
+
+def test_more_sizes_than_a_launch_can_hold() -> None:
+    assert len(read_sizes([str(8 * number) for number in range(1, 65)])) == 64
+    with pytest.raises(UsageError, match="65 message sizes"):
+        read_sizes([str(8 * number) for number in range(1, 66)])
