@@ -11,8 +11,8 @@ from fabricdoc.errors import UsageError
 from fabricdoc.files import is_folder
 from fabricdoc.model.run import Dtype, Objective, Op, Search
 
-DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
-SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)I?B?", re.IGNORECASE)
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?", re.ASCII)
+SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)I?B?", re.IGNORECASE | re.ASCII)
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 LARGEST = 1 << 30
