@@ -85,6 +85,15 @@ class StepTime(Frozen):
         """The gain if communication took no time at all: no setting can do better."""
         return communication_ms / self.compute_ms
 
+    def ceiling_text(self, communication_ms: float) -> str:
+        """The ceiling in words, the same wherever a verdict speaks of it."""
+        whole = self.compute_ms + communication_ms
+        share, ceiling = 100 * self.share(communication_ms), 100 * self.ceiling(communication_ms)
+        return (
+            f"communication is {share:.1f} % of the step ({communication_ms:.3g} of {whole:.3g} ms), "
+            f"so at most {ceiling:.1f} % more tokens a second"
+        )
+
 
 class Profile(Document):
     """A served model's traffic, with the source of its counts; `engine` is the server it is of, empty where any.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricdoc.model.profile import Captured, Collective, Profile, Stage
+from fabricdoc.model.profile import Captured, Collective, Profile, Stage, StepTime
 from fabricdoc.report.cells import BOLD, DIM, Column, Words, labelled, line, table
 from fabricdoc.report.text import counted, size_text
 
@@ -22,11 +22,14 @@ def render_profile(profile: Profile) -> list[RenderableType]:
 
 
 def _footing(profile: Profile) -> list[RenderableType]:
-    step = profile.step
-    known = [] if step is None else [labelled("step", f"{step.compute_ms:g} ms without communication, "
-                                              f"{step.tokens:g} tokens a step")]  # fmt: skip
+    known = [] if profile.step is None else [labelled("step", _step(profile.step))]
     notes = [labelled("note", note) for note in profile.notes]
     return [*known, labelled("source", profile.source), *notes]
+
+
+def _step(step: StepTime) -> str:
+    tokens = "1 token" if step.tokens == 1 else f"{step.tokens:g} tokens"
+    return f"{step.compute_ms:g} ms without communication, {tokens} a step"
 
 
 def _stage(title: str, stage: Stage) -> list[RenderableType]:

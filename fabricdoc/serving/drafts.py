@@ -13,18 +13,8 @@ from fabricdoc.serving.config import ModelConfig
 from fabricdoc.serving.parts import Part, padded_vocabulary
 from fabricdoc.serving.served import Served
 
-REPLICATED = (
-    "deepseek_v2",
-    "deepseek_v3",
-    "deepseek_v32",
-    "kimi_k2",
-    "kimi_k25",
-    "glm4_moe",
-    "glm4v_moe",
-    "glm4_moe_lite",
-    "glm_moe_dsa",
-)
-"""MTP whose eh_proj is replicated: 4 a pass."""
+REPLICATED = ("deepseek_v3", "deepseek_v32", "glm_moe_dsa", "glm4_moe")
+"""MTP whose eh_proj is replicated: 4 a pass (deepseek_mtp and glm4_moe_mtp). Other MTP is assumed to be like it."""
 GATHERED = ("qwen3_next", "qwen3_5", "qwen3_5_moe")
 """MTP whose fc (2h to h) is column-parallel and gathered: 5 a pass."""
 TWO_GATHERED = ("qwen4_exp", "qwen4_exp_moe", "qwen3_8_flash_next")

@@ -23,8 +23,17 @@ CHUNKS: dict[Engine, int] = {"vllm": 2048, "sglang": 8192, "trtllm": 8192}
 """Tokens of a prefill chunk where nobody says: vLLM 0.33's max_num_batched_tokens on GB10 and other small GPUs;
 SGLang 0.5.23's chunked_prefill_size from 60 GB of GPU memory on; TensorRT-LLM's max_num_tokens."""
 
-MOST = {"tp": 256, "pp": 64, "dp": 256, "ep": 65536, "spec_tokens": 64, "batch": 65536, "chunk": 1 << 20}
-MOST_GPUS, MOST_RANKS = 64, 4096
+MOST = {
+    "tp": 256,
+    "pp": 64,
+    "dp": 256,
+    "ep": 65536,
+    "spec_tokens": 64,
+    "batch": 65536,
+    "chunk": 1 << 20,
+    "max_num_seqs": 65536,
+}
+MOST_GPUS, MOST_RANKS, MOST_CAPTURES, LARGEST_CAPTURE = 64, 4096, 1024, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,10 @@ def check_served(served: Served) -> None:
         raise UsageError(f"TP x PP x DP is {served.ranks} ranks, more than {MOST_RANKS}", id="wrong-number")
     if not 1 <= served.gpus_per_node <= MOST_GPUS:
         raise UsageError(f"--gpus-per-node is {served.gpus_per_node}, wanted 1 to {MOST_GPUS}", id="wrong-number")
+    if len(served.captures) > MOST_CAPTURES or any(not 0 < size <= LARGEST_CAPTURE for size in served.captures):
+        raise UsageError(
+            f"captured sizes are 1 to {LARGEST_CAPTURE}, at most {MOST_CAPTURES} of them", id="wrong-number"
+        )
     if served.max_num_seqs and served.batch > served.max_num_seqs:
         raise UsageError(
             f"--batch {served.batch} is more than --max-num-seqs {served.max_num_seqs} lets into a step",

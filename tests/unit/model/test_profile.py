@@ -19,6 +19,12 @@ def test_the_reference_case() -> None:
     assert step.gain(4.7, 4.7) == 0
 
 
+def test_the_ceiling_in_words() -> None:
+    assert StepTime(compute_ms=40).ceiling_text(4) == (
+        "communication is 9.1 % of the step (4 of 44 ms), so at most 10.0 % more tokens a second"
+    )
+
+
 times = st.floats(0.001, 1e5)
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.report.lists import render_labs, render_runs, render_written, runs_payload
+from fabricdoc.report.lists import (
+    profiles_payload,
+    render_labs,
+    render_profiles,
+    render_runs,
+    render_written,
+    runs_payload,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -51,3 +58,11 @@ def test_labs(shown: Any) -> None:
 def test_written_files_are_not_cut(shown: Any) -> None:
     path = Path("/tmp") / "fabricdoc-demo" / "alpha.env"
     assert shown(render_written([path])) == f"wrote 1 file\n  {path}\n"
+
+
+def test_profiles(samples: Any, shown: Any) -> None:
+    rows = [row.split() for row in shown(render_profiles([samples.profile()])).splitlines()]
+    assert rows[0] == ["profile", "calls", "a", "step", "of"]
+    assert rows[1][:2] == ["dense-small-tp2", "64"]
+    (one,) = profiles_payload([samples.profile()])
+    assert (one["name"], one["engine"], one["decode"]["all_reduce"]) == ("dense-small-tp2", "", 64)

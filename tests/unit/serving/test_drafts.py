@@ -23,7 +23,7 @@ def _draft(stage: Stage) -> dict[tuple[str, int], int]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["deepseek_v3", "glm4_moe", "kimi_k2"])
+@pytest.mark.parametrize("kind", ["deepseek_v3", "glm4_moe", "deepseek_v32"])
 def test_mtp_with_a_replicated_projection_has_four_a_pass(kind: str) -> None:
     made = config(kind, n_routed_experts=8, num_nextn_predict_layers=1)
     decode = derive_profile(made, Served(tp=2, spec_tokens=3)).decode
@@ -40,6 +40,12 @@ def test_mtp_with_a_gathered_projection_has_five(kind: str) -> None:
         ("all_reduce", 3 * H): 3, ("all_reduce", H): 3, ("all_gather", 3 * H): 1, ("all_gather", H): 1,
         ("all_gather", V): 2,
     }  # fmt: skip
+
+
+def test_mtp_of_a_model_nobody_listed_is_like_most_and_assumed() -> None:
+    profile = derive_profile(config("kimi_k2", num_nextn_predict_layers=1), Served(tp=2, spec_tokens=2))
+    assert sum(_draft(profile.decode).values()) == 8
+    assert {one.confidence for one in profile.decode.collectives if one.role.startswith("draft")} == {"assumed"}
 
 
 def test_the_reference_has_six() -> None:

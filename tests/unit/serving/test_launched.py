@@ -6,11 +6,14 @@ import shlex
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
-from fabricdoc.serving import Served
+from fabricdoc.serving import Served, derive_profile
 from fabricdoc.serving.launch import find_launch
 from fabricdoc.serving.launched import Found, from_launch
+from tests.unit.serving.models import config
 
 pytestmark = pytest.mark.unit
 
@@ -147,3 +150,27 @@ def test_the_environment_switches_carriers(environ: dict[str, str], field: str) 
 def test_a_value_that_is_no_number_is_named() -> None:
     with pytest.raises(UsageError, match="--tensor-parallel-size is 'two'"):
         _found("vllm serve M -tp two")
+
+
+OPTIONS = [
+    "-tp", "-pp", "-dp", "-ep", "--max-num-seqs", "--max-num-batched-tokens", "-cc", "-sc", "--nnodes", "--ep-size",
+    "--cuda-graph-bs", "--enforce-eager", "--speculative-algorithm", "--speculative-num-steps", "--gpus-per-node",
+    "--speculative-num-draft-tokens", "--enable-dp-attention", "--chunked-prefill-size", "-cc.cudagraph_mode",
+]  # fmt: skip
+VALUES = ["0", "1", "2", "8", "-1", "8k", "999999999", "x", "", "NGRAM", '{"num_speculative_tokens": 2}', "[1]", "{"]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    lead=st.sampled_from([["vllm", "serve", "M"], ["sglang", "serve"], ["trtllm-serve", "M"]]),
+    words=st.lists(st.sampled_from(OPTIONS + VALUES), max_size=12),
+)
+def test_no_launch_line_ends_in_anything_but_a_profile_or_a_named_fault(lead: list[str], words: list[str]) -> None:
+    launch = find_launch([*lead, *words])
+    assert launch is not None
+    try:
+        profile = derive_profile(config(), from_launch(launch, {}).served)
+    except UsageError as error:
+        assert error.message and error.status == 2
+    else:
+        assert profile.decode.rows > 0
