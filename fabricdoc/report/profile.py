@@ -33,7 +33,8 @@ def _step(step: StepTime) -> str:
 
 
 def _stage(title: str, stage: Stage) -> list[RenderableType]:
-    head = line((title, BOLD), f" of {counted(stage.rows, 'row')}: {_sums(stage)}")
+    rows = f" of {counted(stage.rows, 'row')}" if stage.rows else ""  # a trace alone does not tell them
+    head = line((title, BOLD), f"{rows}: {_sums(stage)}")
     columns = [
         Column("role", flex=True),
         Column("op"),
@@ -47,8 +48,8 @@ def _stage(title: str, stage: Stage) -> list[RenderableType]:
     if all(_carried(one) == "NCCL" for one in stage.collectives):
         columns = [column for column in columns if column.header != "carried by"]
     wanted = [column.header for column in columns]
-    rows = [[cell for name, cell in _row(one).items() if name in wanted] for one in stage.collectives]
-    return [head, *([table(columns, rows)] if rows else [])]
+    cells = [[cell for name, cell in _row(one).items() if name in wanted] for one in stage.collectives]
+    return [head, *([table(columns, cells)] if cells else [])]
 
 
 def _sums(stage: Stage) -> str:

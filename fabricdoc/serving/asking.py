@@ -80,7 +80,8 @@ def _config_path(asked: Asked, source: Source | None) -> Path:
 
 
 def _is_answered(note: str, asked: Asked) -> bool:
-    return "gpus_per_node" in asked.numbers and "--gpus-per-node" in note
+    answers = {"gpus_per_node": "(--gpus-per-node)", "max_num_seqs": "captured batches are not counted"}
+    return any(key in asked.numbers and words in note for key, words in answers.items())
 
 
 def with_options(served: Served, asked: Asked) -> Served:

@@ -63,7 +63,7 @@ def default_name(config: ModelConfig, served: Served) -> str:
 def _summary(config: ModelConfig, served: Served) -> str:
     splits = [f"{key.upper()}{n}" for key, n in (("tp", served.tp), ("pp", served.pp), ("dp", served.dp)) if n > 1]
     split = " ".join(splits) or "one rank"
-    experts = " + EP" if served.ep else ""
+    experts = " + EP" if served.ep and config.experts else ""
     kind = draft_kind(served, config)
     drafting = {"mtp": "MTP with ", "eagle": "an EAGLE head with ", "none": ""}[kind]
     speculation = f", {drafting}{served.spec_tokens} speculated tokens" if served.spec_tokens else ""
@@ -97,6 +97,10 @@ def _notes(config: ModelConfig, served: Served) -> tuple[str, ...]:
         found.append(f"prefill chunk of {served.chunk_rows} rows assumed: name yours with --chunk")
     if served.dp > 1 and not config.experts:
         found.append("replicas of a dense model send nothing to each other: these are the collectives of one")
+    if served.ep and not config.experts:
+        found.append("the model has no experts: --ep changes nothing")
+    if config.multimodal:
+        found.append("images or sound add their encoder's own calls to a prefill chunk; these are not counted")
     if served.rocenante:
         found.append("RoCEnante carries the messages it takes over: no NCCL variable changes those")
     return tuple(note for note in found if note)

@@ -70,6 +70,8 @@ def from_launch(launch: Launch, environ: Mapping[str, str]) -> Found:
     served = _speculation(launch, _compiled(launch, served))
     served, notes = _nodes(launch, served)
     notes = (*notes, *(f"{name} names a file that is not read here" for name in FILES if name in launch.options))
+    if not served.max_num_seqs:
+        notes = (*notes, f"no {SEQUENCES[launch.engine][0]} in the launch line: captured batches are not counted")
     model = launch.first(*MODEL) or next(iter(launch.positional), "")
     return Found(with_environment(served, environ), model, (*replicas, *notes))
 
@@ -82,6 +84,8 @@ def with_environment(served: Served, environ: Mapping[str, str]) -> Served:
         rocenante=served.rocenante or environ.get("VLLM_ENABLE_ROCE_ALLREDUCE") == "1",
         symm_mem=served.symm_mem or environ.get("VLLM_USE_NCCL_SYMM_MEM") == "1",
         deepep=served.deepep or "deepep" in backend,
+        sync_token_ids=served.engine == "sglang"
+        and environ.get("SYNC_TOKEN_IDS_ACROSS_TP", "").lower() in ("1", "true", "yes"),
     )
 
 

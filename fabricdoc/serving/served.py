@@ -43,7 +43,8 @@ class Served:
     `graph` is how decode runs; `captures` the rows (vLLM) or batches (others) it captures, empty where the engine's
     own list is meant; `max_num_seqs` the most requests a step may have, 0 where nobody says. `gpus_per_node` decides
     which groups span nodes. `local_argmax`: the drafter gathers two numbers a row instead of logits. `float32_head`:
-    logits are gathered in 4 bytes. `ngram_local`: an n-gram table is whole on every rank. `rocenante`, `symm_mem`,
+    logits are gathered in 4 bytes. `ngram_local`: an n-gram table is whole on every rank. `sync_token_ids`: SGLang
+    also reduces the sampled ids. `rocenante`, `symm_mem`,
     `deepep`, `custom_ar`: what carries traffic beside NCCL.
     """
 
@@ -67,6 +68,7 @@ class Served:
     symm_mem: bool = False
     deepep: bool = False
     ngram_local: bool = False
+    sync_token_ids: bool = False
 
     @property
     def ranks(self) -> int:

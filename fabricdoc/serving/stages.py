@@ -67,9 +67,17 @@ def _target_parts(config: ModelConfig, served: Served) -> list[Part]:
         *layers,
         Part("target logits", 1, padded_vocabulary(config.vocabulary), head_dtype(served, config),
              op="all_gather", per="logits", place="logits"),
+        *_token_ids(served),
         *boundary_parts(config, served),
     ]  # fmt: skip
     return [replace(part, assumed=part.assumed or not family.known) for part in parts]
+
+
+def _token_ids(served: Served) -> list[Part]:
+    """SGLang 0.5.23 with SYNC_TOKEN_IDS_ACROSS_TP: the sampled ids are reduced, 8 bytes a row (assumed int64)."""
+    if not served.sync_token_ids:
+        return []
+    return [Part("sampled ids", 1, 2, "int32", per="logits", place="sampler", assumed=True)]
 
 
 def _collectives(parts: Iterable[Part], one: Pass, config: ModelConfig, served: Served) -> list[Collective]:

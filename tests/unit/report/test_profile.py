@@ -50,3 +50,9 @@ def test_what_carries_a_message_is_shown_where_it_is_not_always_nccl(samples: An
     text = shown(render_profile(profile.model_copy(update={"decode": stage})))
     assert "carried by" in text and "rocenante" in text and "NCCL in a node" in text
     assert "carried by" not in shown(render_profile(profile))
+
+
+def test_rows_that_a_trace_does_not_tell_are_left_out(samples: Any, shown: Any) -> None:
+    profile = samples.profile()
+    stage = profile.decode.model_copy(update={"rows": 0})
+    assert "one decode step: 64 all-reduces" in shown(render_profile(profile.model_copy(update={"decode": stage})))

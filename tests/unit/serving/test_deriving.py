@@ -104,6 +104,14 @@ def test_images_make_vllm_embed_outside_the_graph() -> None:
     assert eager == {"embedding", "target logits"}
 
 
+def test_what_is_not_counted_is_told() -> None:
+    made = config("qwen3_vl", vision_config={"depth": 2})
+    assert any("encoder's own calls" in note for note in derive_profile(made, Served(tp=2)).notes)
+    dense = derive_profile(config(), Served(tp=2, ep=2))
+    assert "+ EP" not in dense.summary
+    assert any("--ep changes nothing" in note for note in dense.notes)
+
+
 @pytest.mark.parametrize(("chunk", "graphed"), [(512, True), (2048, False)])
 def test_prefill_is_eager_unless_piecewise_graphs_hold_the_chunk(chunk: int, graphed: bool) -> None:
     def found(graph: Any) -> set[bool]:

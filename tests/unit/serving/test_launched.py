@@ -120,7 +120,20 @@ def test_nodes_divide_the_ranks() -> None:
     assert _found("vllm serve M -tp 8 --nnodes 2").served.gpus_per_node == 4
     assert _found("vllm serve M -tp 8 -pp 2 -n 2").served.gpus_per_node == 8
     assert _found("vllm serve M -tp 2").notes[0].startswith("the launch line does not say where ranks sit")
-    assert _found("vllm serve M").notes == ()
+    assert _found("vllm serve M --max-num-seqs 4").notes == ()
+
+
+def test_without_the_most_requests_captured_batches_are_said_not_to_be_counted() -> None:
+    assert _found("vllm serve M").notes == ("no --max-num-seqs in the launch line: captured batches are not counted",)
+
+
+def test_sglang_may_reduce_the_sampled_ids() -> None:
+    line = "sglang serve --model-path M --tp 2"
+    assert _found(line, SYNC_TOKEN_IDS_ACROSS_TP="1").served.sync_token_ids
+    assert not _found("vllm serve M -tp 2", SYNC_TOKEN_IDS_ACROSS_TP="1").served.sync_token_ids
+    served = _found(line, SYNC_TOKEN_IDS_ACROSS_TP="true").served
+    (ids,) = [one for one in derive_profile(config(), served).decode.collectives if one.role == "sampled ids"]
+    assert (ids.op, ids.size, ids.in_graph, ids.confidence) == ("all_reduce", 8, False, "assumed")
 
 
 def test_files_that_are_not_read_are_told() -> None:

@@ -63,6 +63,15 @@ def test_totals_are_computed() -> None:
         ("[prefill]\nrows = 1", "", r"prefill: Field required"),
         ("[prefill]\nrows = 1", "[prefill]\nrows = 1\ncollectives = 3", r"prefill\.collectives: "),
         ("rows = 1\n[[", "rows = 1\ntotals = {collectives = 4}\n[[", r"decode\.totals does not match"),
+        ("[prefill]", "[[captured]]\nrows = 1\n[prefill]", r"captured\[0\]\.batch: Field required"),
+        ("[prefill]", "[[captured]]\nrows = 1\nbatch = 1\ntotals = 3\n[prefill]", r"captured\[0\]\.totals does not"),
+        ('name = "p"', 'name = "p"\ncaptured = 3', r"captured: Input should be a valid tuple"),
+        ("count = 3", "count = 2000000", r"decode\.collectives\[0\] \(r\): more than 1000000 calls"),
+        (
+            "size = 20480\nsend_bytes = 20480",
+            "size = 9000000000000\nsend_bytes = 9000000000000",
+            "or 1099511627776 byte",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, old: str, new: str, place: str) -> None:
