@@ -1,7 +1,8 @@
 """Writers of a preset's variables, one per kind of reader, and the choice of the node they are for.
 
-Public: `render`, `env_file`, `left_out`, `write_all` (the texts), `choose_node`, `FORMATS`, `format_named`. Nothing
-here measures; a value that a reader would change is refused with the reason, never quoted into something else.
+Public: `render`, `env_file`, `left_out`, `write_all` (the texts), `choose_node`, `FORMATS`, `format_named`, and
+`judge_delivery` (did the variables arrive?). Nothing here measures; a value that a reader
+would change is refused with the reason, never quoted into something else.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
-    from fabricdoc.export.choose import choose_node
+    from fabricdoc.export.choose import choose_node, this_node
+    from fabricdoc.export.delivery import delivery_status, judge_delivery
     from fabricdoc.export.files import write_all
     from fabricdoc.export.formats import FORMATS, Format, format_list, format_named
     from fabricdoc.export.rendering import env_file, left_out, render
 
 HOMES = {
-    "choose": ("choose_node",),
+    "choose": ("choose_node", "this_node"),
+    "delivery": ("delivery_status", "judge_delivery"),
     "files": ("write_all",),
     "formats": ("FORMATS", "Format", "format_list", "format_named"),
     "rendering": ("env_file", "left_out", "render"),
@@ -27,11 +30,14 @@ __all__ = [
     "FORMATS",
     "Format",
     "choose_node",
+    "delivery_status",
     "env_file",
     "format_list",
     "format_named",
+    "judge_delivery",
     "left_out",
     "render",
+    "this_node",
     "write_all",
 ]
 

@@ -26,7 +26,7 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
         raise UsageError(f"preset {preset.name} has no node", fix="fabricdoc bench", id="preset-without-nodes")
     if wanted is not None:
         return named(preset, wanted)
-    here = _this_machine(preset, hostname)
+    here = this_node(preset, hostname)
     if here is not None:
         return here
     if all(settings(node) == settings(preset.nodes[0]) for node in preset.nodes):
@@ -74,7 +74,7 @@ def _worker(preset: Preset) -> NodePreset:
     )
 
 
-def _this_machine(preset: Preset, hostname: str) -> NodePreset | None:
+def this_node(preset: Preset, hostname: str) -> NodePreset | None:
     """The one node that is this machine, or None when none or several could be (lab nodes share a hostname)."""
     matches = [node for node in preset.nodes if _is_here(preset, node, hostname)]
     if len(matches) > 1:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricdoc.model.verdict import Verdict
 
 # Each by render_KIND in the module of its name.
-RENDERED = ("comparison", "gate", "preset", "profile", "run", "verdict")
+RENDERED = ("comparison", "delivery", "gate", "preset", "profile", "run", "verdict")
 
 
 def render(document: Document, part: Part = "all") -> list[RenderableType]:

@@ -13,6 +13,7 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
+    from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 HOMES = {
     "checking": ("check_gate", "find_preset", "this_hostname"),
     "importing": ("import_nccl_tests",),
+    "delivering": ("check_delivery", "read_where"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
@@ -66,6 +68,7 @@ __all__ = [
     "Recommended",
     "Request",
     "check_absent",
+    "check_delivery",
     "check_gate",
     "check_request",
     "config_text",
@@ -92,6 +95,7 @@ __all__ = [
     "read_search",
     "read_size",
     "read_sizes",
+    "read_where",
     "recommend",
     "replay_fabric",
     "resumed_request",

@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "dumps": LEAVES | {"fabric"},
     "bench": LEAVES | BELOW | {"nccl", "store", "serving", "fabric"},
     "tuning": LEAVES | BELOW | {"bench"},
-    "gate": LEAVES | BELOW | {"fabric"},
+    "gate": LEAVES | BELOW | {"fabric", "export"},
 }
 JOBS = set(ARROWS) - {"__init__", "probes"}
 ARROWS["workflow"] = JOBS | {"__init__"}

@@ -39,7 +39,7 @@ NEWER_NAMES = {
 NEWER_BUILTINS = {"ExceptionGroup", "BaseExceptionGroup", "PythonFinalizationError"}
 # What may be imported besides the standard library, inside a function only, and by nothing these entries reach.
 GUESTS = {"torch"}
-ONLY_LOOK = ("__main__", "scan", "beacon", "lldp", "reach", "settings")
+ONLY_LOOK = ("__main__", "scan", "beacon", "lldp", "reach", "settings", "delivered")
 
 
 def names_used(tree: ast.Module) -> set[str]:
