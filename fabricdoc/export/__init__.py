@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fabricdoc.export.files import write_all
     from fabricdoc.export.formats import FORMATS, Format, format_list, format_named
     from fabricdoc.export.rendering import env_file, left_out, render
+    from fabricdoc.export.starting import starting_preset
+    from fabricdoc.export.validity import check_valid
 
 HOMES = {
     "choose": ("choose_node", "this_node"),
@@ -24,11 +26,14 @@ HOMES = {
     "files": ("write_all",),
     "formats": ("FORMATS", "Format", "format_list", "format_named"),
     "rendering": ("env_file", "left_out", "render"),
+    "starting": ("starting_preset",),
+    "validity": ("check_valid",),
 }
 
 __all__ = [
     "FORMATS",
     "Format",
+    "check_valid",
     "choose_node",
     "delivery_status",
     "env_file",
@@ -37,6 +42,7 @@ __all__ = [
     "judge_delivery",
     "left_out",
     "render",
+    "starting_preset",
     "this_node",
     "write_all",
 ]

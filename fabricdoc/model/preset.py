@@ -57,7 +57,10 @@ class Fingerprint(Frozen):
 
 
 class Preset(Document):
-    """The recommended variables; `exercised` says on what they were measured and what was not tried."""
+    """The recommended variables; `exercised` says on what they were measured and what was not tried.
+
+    `expires` is a time (ISO 8601, UTC) after which they are to be measured again, "" for none.
+    """
 
     kind: ClassVar[str] = "preset"
 
@@ -70,5 +73,6 @@ class Preset(Document):
     reason: str
     exercised: str
     not_exercised: tuple[str, ...] = ()
+    expires: str = ""
     nodes: tuple[NodePreset, ...] = ()
     fingerprint: Fingerprint = Fingerprint()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.workflow.beginning import preset_from_scan
     from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
     from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.importing import import_nccl_tests
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
 
 HOMES = {
+    "beginning": ("preset_from_scan",),
     "checking": ("check_gate", "find_preset", "this_hostname"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
@@ -85,6 +87,7 @@ __all__ = [
     "opened_agents",
     "prepare",
     "prepare_again",
+    "preset_from_scan",
     "read_address",
     "read_backend",
     "read_dtype",

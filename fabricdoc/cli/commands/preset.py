@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Slurm, Store, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, Store, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 What = Annotated[
@@ -36,21 +36,38 @@ def export_env(
     out_dir: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write each node's file, and the common one, here.")
     ] = None,
+    platform: Annotated[
+        str | None, typer.Option("--platform", help="Not a measured preset: a curated one from a scan (gb10, servers).")
+    ] = None,
+    nodes: Nodes = [],  # noqa: B006
+    ports: Ports = [],  # noqa: B006
+    hostfile: Hostfile = None,
+    save: Annotated[Path | None, typer.Option("--save", help="With --platform: keep the preset itself here.")] = None,
+    expired: Annotated[bool, typer.Option("--expired", help="Write it though its time is over.")] = False,
     formats: Annotated[bool, typer.Option("--formats", help="List the formats and for whom they are.")] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> int:
     """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
-    from fabricdoc.export import choose_node, format_list, format_named, left_out, render, write_all
-    from fabricdoc.workflow import find_preset, this_hostname
+    from fabricdoc.export import check_valid, choose_node, format_list, format_named, left_out, render, write_all
+    from fabricdoc.workflow import find_preset, preset_from_scan, this_hostname
 
     out = screen(as_json=as_json)
     if formats:
         out.text(format_list())
         return 0
     whole = format_named("json" if as_json and out_dir is None else fmt).scope != "node"
-    preset = find_preset(what, store, out.progress)
-    again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
+    if platform is None:
+        if nodes or hostfile or save:
+            raise typer.BadParameter("--nodes, --hostfile and --save go with --platform; for one node's values: --node")
+        preset = find_preset(what, store, out.progress)
+        check_valid(preset, expired=expired)
+        again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
+    else:
+        preset = preset_from_scan(platform, resolve_nodes(nodes, ports, "", hostfile), out.progress, save)
+        again = (
+            f"fabricdoc export-env {shlex.quote(str(save))}" if save else f"fabricdoc export-env --platform {platform}"
+        )
     one = choose_node(preset, node, this_hostname(), again) if node or not (whole or out_dir) else None
     if out_dir is not None:
         out.written(write_all(preset, out_dir, fmt, only=one))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -40,6 +40,7 @@ def verify_env(
     from fabricdoc.export import choose_node, delivery_status
     from fabricdoc.workflow import check_delivery, find_preset, read_where, this_hostname
 
+    given: list[tuple[Literal["pid", "container", "log"], list[str]]]
     given = [("pid", pid), ("container", container), ("log", log)]
     wheres = [read_where(kind, words) for kind, words in given if words]
     if not wheres:

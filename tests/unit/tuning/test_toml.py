@@ -100,7 +100,7 @@ def test_the_file_reads_well() -> None:
         ('value = "IB"', "value = 3", r"nodes\[0\]\.lines\[0\]\.value: "),
         ('value = "IB"\n', "", r"nodes\[0\]\.lines\[0\]\.value: Field required"),
         ('value = "IB"', 'value = "IB"\nvalu = "x"', r"nodes\[0\]\.lines\[0\]\.valu: Extra inputs"),
-        ('value = "IB"', 'value = "IB', "Illegal character .* line 24"),
+        ('value = "IB"', 'value = "IB', "Illegal character .* line 25"),
         ('value = "IB"', 'value = "IB"\nvalue = "IB"', "Cannot overwrite a value"),
         ('name = "NCCL_NET"', 'name = "NCCL_ALGO"', "variable 'NCCL_ALGO' of node 'alpha' is there twice"),
         ("[[nodes]]", '[[nodes]]\nname = "alpha"\ntarget = "x"\n\n[[nodes]]', "node 'alpha' is there twice"),
