@@ -29,7 +29,8 @@ def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[S
 
 def _continued(lines: list[str]) -> Iterator[tuple[int, str, str]]:
     """(number of the first line, its text, the whole command) with lines that end in a backslash joined."""
-    start, parts = 1, []
+    start = 1
+    parts: list[str] = []
     for number, text in enumerate(lines, 1):
         if not parts:
             start = number
