@@ -22,6 +22,16 @@ from fabricdoc.serving.sources import Source, read_sources
 from fabricdoc.serving.tracing import Trace
 
 WORDS: dict[str, tuple[str, ...]] = {"engine": ENGINES, "draft": DRAFTS, "graph": GRAPHS}
+ALIASES = {
+    "trt": "trtllm",
+    "trt-llm": "trtllm",
+    "tensorrt-llm": "trtllm",
+    "eager": "none",
+    "ngram": "none",
+    "full-decode-only": "full",
+    "full-and-piecewise": "piecewise",
+}
+"""What users and engines call the same."""
 ALL_RANKS = -1
 MOST_CAPTURES = 1024
 MOST_STEP_MS = 3_600_000.0
@@ -92,7 +102,8 @@ def with_options(served: Served, asked: Asked) -> Served:
     if asked.captures:
         changed["captures"] = read_captures(asked.captures)
     served = replace(served, **changed)
-    return replace(served, ep=served.tp * served.dp) if served.ep == ALL_RANKS else served
+    spread = served.tp * served.dp if served.ep == ALL_RANKS else served.ep
+    return replace(served, ep=0 if spread == 1 else spread)
 
 
 def read_captures(texts: Sequence[str]) -> tuple[int, ...]:
@@ -108,9 +119,11 @@ def read_captures(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def _word(key: str, value: str) -> str:
-    if value in WORDS[key]:
-        return value
-    near = get_close_matches(value, WORDS[key], n=1, cutoff=0.4)
+    plain = value.lower().replace("_", "-")
+    plain = ALIASES.get(plain, plain)
+    if plain in WORDS[key]:
+        return plain
+    near = get_close_matches(plain, WORDS[key], n=1, cutoff=0.4)
     known = ", ".join(WORDS[key])
     raise UsageError(
         f"--{key} {value[:40]!r} is not one of {known}", fix=f"did you mean {near[0]}?" if near else f"one of {known}"

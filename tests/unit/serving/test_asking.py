@@ -42,6 +42,26 @@ def test_ep_alone_means_all_ranks() -> None:
     assert with_options(Served(), Asked(numbers={"tp": 4, "ep": 4})).ep == 4
 
 
+@pytest.mark.parametrize(
+    ("key", "word", "meant"),
+    [
+        ("engine", "vLLM", "vllm"),
+        ("engine", "TensorRT-LLM", "trtllm"),
+        ("graph", "eager", "none"),
+        ("graph", "FULL_AND_PIECEWISE", "piecewise"),
+        ("draft", "ngram", "none"),
+        ("draft", "MTP", "mtp"),
+    ],
+)
+def test_other_words_for_the_same(key: str, word: str, meant: str) -> None:
+    assert getattr(with_options(Served(tp=2), Asked(words={key: word})), key) == meant
+
+
+def test_experts_over_one_rank_are_not_spread() -> None:
+    assert with_options(Served(), Asked(numbers={"tp": 1, "ep": ALL_RANKS})).ep == 0
+    assert with_options(Served(), Asked(numbers={"tp": 2, "ep": 1})).ep == 0
+
+
 def test_options_win_over_what_was_found() -> None:
     found = Served(tp=8, engine="sglang", spec_tokens=3, captures=(1, 2))
     made = with_options(found, Asked(numbers={"tp": 2}, words={"engine": "vllm"}, captures=["8,4", "4"]))
