@@ -97,4 +97,9 @@ def test_how_it_is_served() -> None:
     text = GOOD.replace("[config]", "[serve]\nspec_tokens = 2\nchunk = 64\nexperts_spread = true\n[config]")
     profile = model_profile(text, "x", "x-tp2", 2)
     assert (profile.decode.rows, profile.prefill.rows, profile.name) == (3, 64, "x-tp2")
-    assert profile.summary.startswith("T on vLLM, TP2 + EP, an EAGLE head with 2 speculated tokens")
+    assert profile.summary.startswith("T on vLLM, TP2, an EAGLE head with 2 speculated tokens")
+
+
+def test_spread_experts_are_told() -> None:
+    text = GOOD.replace("[config]", "[serve]\nexperts_spread = true\n[config]\nnum_experts = 8")
+    assert model_profile(text, "x", "x-tp2", 2).summary.startswith("T on vLLM, TP2 + EP, batch 1")
