@@ -7,7 +7,7 @@ import sys
 
 from .wire import Wire
 
-MODULES = ("scan", "beacon", "lldp", "reach", "rdma_ping", "settings", "agent", "delivered")
+MODULES = ("scan", "beacon", "lldp", "reach", "rdma_ping", "several", "settings", "agent", "delivered")
 
 
 def run(module: str, nonce: str) -> int:

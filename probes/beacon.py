@@ -145,7 +145,7 @@ def refusal(netdev: str, error: OSError) -> dict[str, Any]:
 
 
 def serve(wire: Wire, ears: Ears) -> None:
-    """Hear frames and obey messages until stdin ends or nothing was asked for a minute."""
+    """Hear frames and obey messages until told to end, stdin ends, or nothing was asked for a minute."""
     end = time.monotonic() + IDLE_LIMIT_S
     while not wire.closed and time.monotonic() < end:
         poller = select.poll()
@@ -158,6 +158,8 @@ def serve(wire: Wire, ears: Ears) -> None:
                 continue
             for message in wire.pump():
                 end = time.monotonic() + IDLE_LIMIT_S
+                if message.get("do") == "end":
+                    return
                 obey(wire, ears, message)
 
 
@@ -173,7 +175,7 @@ def obey(wire: Wire, ears: Ears, message: dict[str, Any]) -> None:
 
 
 def main(wire: Wire) -> int:
-    """Run the beacon probe: open ports, send when told, report as often as asked, end with stdin."""
+    """Run the beacon probe: open ports, send when told, report as often as asked, end when told or with stdin."""
     request = wire.read(IDLE_LIMIT_S)
     if request is None or request.get("do") != "listen":
         return 2

@@ -19,9 +19,10 @@ from fabricdoc.fabric.beacon_reports import Opened, read_heard
 from fabricdoc.fabric.cabling import rdma_netdevs
 from fabricdoc.fabric.crew import Crew
 from fabricdoc.fabric.heard import Heard
+from fabricdoc.fabric.sharing import Conversation, open_some
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Netdev, Node, PortKey
-from fabricdoc.transport import Channels, NodeSpec, open_some
+from fabricdoc.transport import NodeSpec
 
 FRAMES = 3
 ROUNDS = 2
@@ -102,8 +103,8 @@ def _note_lost(crews: Sequence[Crew], heard: Heard) -> None:
 
 
 def _entered(
-    closing: ExitStack, started: tuple[Channels, dict[str, NodeError]]
-) -> tuple[Channels, dict[str, NodeError]]:
+    closing: ExitStack, started: tuple[Conversation, dict[str, NodeError]]
+) -> tuple[Conversation, dict[str, NodeError]]:
     return closing.enter_context(started[0]), started[1]
 
 

@@ -21,6 +21,7 @@ from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.fabric.rdma_ping import proven_by_rdma
 from fabricdoc.fabric.reaching import with_reach
 from fabricdoc.fabric.selecting import with_selectors
+from fabricdoc.fabric.sharing import sharing
 from fabricdoc.fabric.sparing import lldp_first
 from fabricdoc.fabric.traits import with_traits
 from fabricdoc.model.documents import Unknown
@@ -65,13 +66,14 @@ def map_cables(
     Sends a few layer-2 frames from RDMA-backed or listed ports only. Nodes that failed the scan are left out, and those
     that fail on the way from there on: each is in `failed`, and the others' links stand.
     """
-    fabric = _by_beacons(specs, standing(specs, fabric), fabric, progress)
-    for step in evidence.proofs:
-        fabric = _asked(step, specs, fabric, progress)
-    for step in evidence.following if fabric.links and not isinstance(fabric.links, Unknown) else ():
-        fabric = step(standing(specs, fabric), fabric, progress)
-    for step in evidence.weak:
-        fabric = _asked(step, specs, fabric, progress)
+    with sharing():
+        fabric = _by_beacons(specs, standing(specs, fabric), fabric, progress)
+        for step in evidence.proofs:
+            fabric = _asked(step, specs, fabric, progress)
+        for step in evidence.following if fabric.links and not isinstance(fabric.links, Unknown) else ():
+            fabric = step(standing(specs, fabric), fabric, progress)
+        for step in evidence.weak:
+            fabric = _asked(step, specs, fabric, progress)
     return judged(fabric)
 
 

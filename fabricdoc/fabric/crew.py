@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricdoc.errors import NodeError
-from fabricdoc.transport import Channels
+
+if TYPE_CHECKING:
+    from fabricdoc.fabric.sharing import Conversation
 
 Message = dict[str, Any]
 SEE_WHY = "run `fabricdoc scan` to see why"
@@ -19,7 +21,7 @@ SEE_WHY = "run `fabricdoc scan` to see why"
 class Crew:
     """Probes that run, by node name, called `what`. `failed` says why others don't any more; it only grows."""
 
-    def __init__(self, channels: Channels, failed: dict[str, NodeError], what: str) -> None:
+    def __init__(self, channels: Conversation, failed: dict[str, NodeError], what: str) -> None:
         self._channels = channels
         self.failed = failed
         self._what = what

@@ -16,10 +16,11 @@ from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.rdma_judging import Verdict, judge, messages, passed_text
 from fabricdoc.fabric.rdma_pairs import Pair, pairs_of, rounds_of
 from fabricdoc.fabric.rdma_talk import PROBE, Outcome, Talk
+from fabricdoc.fabric.sharing import Conversation, open_some
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.fabric import Endpoint, Fabric, Link, LinkProof, Node, PortKey
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import Channels, NodeSpec, open_some
+from fabricdoc.transport import NodeSpec
 
 Key = frozenset[PortKey]
 INSTALL = (
@@ -49,7 +50,7 @@ def proven_by_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable
     return with_failed(_told(fabric, verdicts, found, reasons), talk.lost)
 
 
-def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> tuple[Channels, dict[str, NodeError]]:
+def _opened(specs: Sequence[NodeSpec], fabric: Fabric) -> tuple[Conversation, dict[str, NodeError]]:
     """The probes, where the server is when a node itself has no libibverbs, and on the node when that fails.
 
     And why others did not start.

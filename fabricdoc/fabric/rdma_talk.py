@@ -28,7 +28,7 @@ from fabricdoc.fabric.rdma_answers import (
 )
 from fabricdoc.fabric.rdma_pairs import End, Pair
 from fabricdoc.fabric.rdma_words import ping_limit
-from fabricdoc.transport import Channels
+from fabricdoc.fabric.sharing import Conversation
 
 PROBE = "rdma_ping"
 NOT_BEGUN = "there was no time left for this pair"
@@ -55,7 +55,7 @@ class Talk:
     `lost` are nodes whose probe did not start (those of `failed`), ended or fell silent.
     """
 
-    def __init__(self, channels: Channels, failed: Mapping[str, NodeError] = MappingProxyType({})) -> None:
+    def __init__(self, channels: Conversation, failed: Mapping[str, NodeError] = MappingProxyType({})) -> None:
         self._channels = channels
         self.lost: dict[str, NodeError] = dict(failed)
         self._gone: dict[str, str] = {name: _why(name, error) for name, error in failed.items()}

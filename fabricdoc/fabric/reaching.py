@@ -19,11 +19,12 @@ from fabricdoc.fabric.bootstrap import bootstrap_findings
 from fabricdoc.fabric.crew import SEE_WHY, Crew
 from fabricdoc.fabric.failing import with_failed
 from fabricdoc.fabric.pinging import pinged
+from fabricdoc.fabric.sharing import open_some
 from fabricdoc.fabric.tried import MOST_REASON, Asked, Dialled, Taken, text
 from fabricdoc.fabric.ways import Place, Way, datagram_pairs, tcp_ways
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding
-from fabricdoc.transport import NodeSpec, open_some
+from fabricdoc.transport import NodeSpec
 
 OPEN_S = 10.0
 TRY_S = 20.0

@@ -1,7 +1,7 @@
 """A node that answers the scan and fails while cables are proven: exit status 4, a line that names it, the rest stands.
 
-The lab's nodes run python through a wrapper that lets the scan pass and then dies, hangs, refuses or is killed at the
-probe that a test names; the command is the user's own.
+The lab's nodes run python through a program that lets the scan pass and then dies, hangs or refuses at its start, or
+kills or stops the real python when the probe that a test names is begun; the command is the user's own.
 """
 
 from __future__ import annotations
@@ -22,16 +22,32 @@ from tests.lab.conftest import SOURCE_ROOT
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
 
-# a probe is started as `python -I -c LOADER SIZES MODULE NONCE`
-WRAPPER = """#!/bin/sh
-case " $* " in *" {probe} "*) {deed} ;; esac
+# the python that proves the cables is started as `python -I -c LOADER SIZES several NONCE`
+AT_START = """#!/bin/sh
+case " $* " in *" several "*) {deed} ;; esac
 exec {python} "$@"
 """
 DIES = "echo 'Segmentation fault' >&2; exit 139"
 REFUSES = "echo 'no more processes' >&2; exit 1"
 HANGS = "exec sleep 100"
-# the real probe, killed as it begins to work: its loader has said that it runs
-KILLED = '{python} "$@" & child=$!; exec 0<&-; sleep 0.7; kill -9 $child; wait $child; exit 137'
+# stands between the controller and the real python, and does its deed when the probe of that name is begun
+MIDWAY = """#!{python} -I
+import os, signal, subprocess, sys, threading
+child = subprocess.Popen([{python!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
+def copy():
+    seen = b""
+    while data := os.read(0, 65536):
+        seen = seen[-100:] + data
+        if b'"probe":"{probe}"' in seen:
+            os.kill(child.pid, signal.{deed})
+            return
+        child.stdin.write(data)
+        child.stdin.flush()
+    child.stdin.close()
+threading.Thread(target=copy, daemon=True).start()
+sys.exit(child.wait() and 137)
+"""
+KILLED, STOPPED = "SIGKILL", "SIGSTOP"
 
 
 @pytest.fixture
@@ -40,12 +56,12 @@ def ring() -> Iterator[Lab]:
         yield opened
 
 
-def config_of(folder: Path, lab: Lab, *, failing: str, probe: str, deed: str) -> Path:
-    """A folder with a fabric.toml in which one node's python fails at one probe."""
+def config_of(folder: Path, lab: Lab, *, failing: str, deed: str, probe: str = "") -> Path:
+    """A folder with a fabric.toml in which one node's python fails: at its start, or when that probe is begun."""
     wrapper = folder / "python-of-the-node"
-    wrapper.write_text(
-        WRAPPER.format(probe=probe, deed=deed.replace("{python}", sys.executable), python=sys.executable)
-    )
+    text = MIDWAY if probe else AT_START
+    text = text.replace("{python!r}", repr(sys.executable)).replace("{python}", sys.executable)
+    wrapper.write_text(text.replace("{probe}", probe).replace("{deed}", deed))
     wrapper.chmod(0o755)
     lines = []
     for node in lab.nodes:
@@ -81,15 +97,17 @@ ALPHA_GAMMA = [(f"alpha/{F1}", f"gamma/{F0}")]
 @pytest.mark.parametrize(
     ("probe", "deed", "words"),
     [
-        ("beacon", DIES, "Segmentation fault"),
-        ("beacon", REFUSES, "no more processes"),
-        ("beacon", HANGS, "nothing of ours started there within 20 s"),
+        ("", DIES, "Segmentation fault"),
+        ("", REFUSES, "no more processes"),
+        ("", HANGS, "nothing of ours started there within 20 s"),
+        ("beacon", KILLED, ""),
+        ("beacon", STOPPED, "the beacon probe did not answer in 10 s"),
     ],
 )
 def test_a_node_that_fails_at_the_beacons_is_exit_4_and_the_others_links_stand(
     ring: Lab, tmp_path: Path, probe: str, deed: str, words: str
 ) -> None:
-    folder = config_of(tmp_path, ring, failing="beta", probe=probe, deed=deed)
+    folder = config_of(tmp_path, ring, failing="beta", deed=deed, probe=probe)
     status, out, err = fabricdoc(folder, "cables", "--json")
     assert status == 4, err
     document = json.loads(out)
@@ -107,7 +125,7 @@ def test_a_node_that_fails_at_the_beacons_is_exit_4_and_the_others_links_stand(
 
 
 def test_the_line_on_the_screen_names_the_node_and_what_to_do(ring: Lab, tmp_path: Path) -> None:
-    folder = config_of(tmp_path, ring, failing="beta", probe="beacon", deed=DIES)
+    folder = config_of(tmp_path, ring, failing="beta", deed=DIES)
     for command in ("cables", "scan"):
         status, out, _ = fabricdoc(folder, command)
         assert status == 4
@@ -117,11 +135,11 @@ def test_the_line_on_the_screen_names_the_node_and_what_to_do(ring: Lab, tmp_pat
         assert any("fix" in line or "python" in line for line in lines[at + 1 : at + 5]), lines[at : at + 5]
 
 
-@pytest.mark.parametrize("deed", [DIES, HANGS, KILLED])
+@pytest.mark.parametrize("deed", [KILLED, STOPPED])
 def test_a_node_that_fails_only_at_the_reach_test_keeps_its_links_and_blocks_nothing(
     ring: Lab, tmp_path: Path, deed: str
 ) -> None:
-    folder = config_of(tmp_path, ring, failing="beta", probe="reach", deed=deed)
+    folder = config_of(tmp_path, ring, failing="beta", deed=deed, probe="reach")
     status, out, err = fabricdoc(folder, "cables", "--json")
     assert status == 4, err
     document = json.loads(out)
@@ -136,7 +154,7 @@ def test_a_node_that_fails_only_at_the_reach_test_keeps_its_links_and_blocks_not
 
 def test_two_nodes_of_which_one_fails_are_no_healthy_pair(tmp_path: Path) -> None:
     with open_lab(LabSpec()) as lab:
-        folder = config_of(tmp_path, lab, failing="beta", probe="beacon", deed=DIES)
+        folder = config_of(tmp_path, lab, failing="beta", deed=DIES)
         status, out, _ = fabricdoc(folder, "scan", "--json")
     document = json.loads(out)
     assert (status, [one["name"] for one in document["failed"]], document["links"]) == (4, ["beta"], [])
@@ -147,7 +165,7 @@ def saved(folder: Path, words: Sequence[str]) -> int:
 
 
 def test_a_dump_of_such_a_scan_says_the_same_again(ring: Lab, tmp_path: Path) -> None:
-    folder = config_of(tmp_path, ring, failing="beta", probe="beacon", deed=DIES)
+    folder = config_of(tmp_path, ring, failing="beta", deed=DIES)
     assert saved(folder, ("scan", "--save", "kept")) == 4
     status, out, _ = fabricdoc(folder, "scan", "--from", "kept", "--json")
     document = json.loads(out)
