@@ -29,7 +29,9 @@ def gemm_of(asked: Mapping[str, Any] | None, dtype: str, device: Any) -> Step | 
         raise ValueError(f"a product of {m} x {k} by {k} x {n} is not made: 1 to {_LARGEST} each")
     kind = torch.bfloat16 if dtype == "int32" else getattr(torch, dtype)
     left, right, out = (torch.zeros(shape, dtype=kind, device=device) for shape in ((m, k), (k, n), (m, n)))
-    return partial(torch.mm, left, right, out=out)
+    step = partial(torch.mm, left, right, out=out)
+    step()  # cuBLAS makes its handle and workspace at the first one, which a capture does not allow
+    return step
 
 
 def gate_of(device: Any) -> Step:

@@ -28,6 +28,13 @@ def test_a_product_of_every_dtype_has_the_sizes_asked_for(dtype: str) -> None:
     assert step().dtype == (torch.bfloat16 if dtype == "int32" else getattr(torch, dtype))
 
 
+def test_the_first_product_is_made_before_anything_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(torch, "mm", lambda *_words, out: made.append(out.numel()))
+    gemm_of({"m": 2, "n": 5, "k": 3}, "bfloat16", CPU)
+    assert made == [10]
+
+
 @pytest.mark.parametrize("sizes", [{"m": 0, "n": 1, "k": 1}, {"m": 1, "n": 1 << 20, "k": 1}, {"m": 1, "n": 1, "k": -3}])
 def test_a_product_of_no_size_or_too_large_is_refused(sizes: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="is not made: 1 to 32768 each"):
