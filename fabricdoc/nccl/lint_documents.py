@@ -84,11 +84,13 @@ def _walk(document: object) -> Iterator[tuple[str, str, int]]:
         elif isinstance(one, dict) and (pair := _pair(one)):
             yield *pair, scope
         elif isinstance(one, dict):
+            nested: list[tuple[object, int]] = []
             for key, item in one.items():
                 if _NAME.fullmatch(key) and "_" in key and _is_text(item):
                     yield key, str(item), count
                 else:
-                    waiting.append((item, count))
+                    nested.append((item, count))
+            waiting += reversed(nested)
 
 
 def _pair(one: dict[str, object]) -> tuple[str, str] | None:

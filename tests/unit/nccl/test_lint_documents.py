@@ -1,0 +1,60 @@
+"""YAML and JSON: the environments in them, apart from one another, each variable at its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.nccl.lint_documents import json_lines, scalar, yaml_lines
+
+pytestmark = pytest.mark.unit
+
+
+def yaml(*lines: str) -> list[tuple[str, str, int]]:
+    return [(one.name, one.value, one.line) for one in yaml_lines(list(lines))]
+
+
+def test_the_three_forms_of_yaml() -> None:
+    assert yaml("environment:", "  - A_B=1", '  - "C_D=x y"', "  E_F: 'z' # c", "  G_H: 3") == [
+        ("A_B", "1", 2),
+        ("C_D", "x y", 3),
+        ("E_F", "z", 4),
+        ("G_H", "3", 5),
+    ]
+    assert yaml("env:", "- name: A_B", '  value: "1"', "- name: C_D", "  valueFrom:", "    x: y") == [("A_B", "1", 3)]
+    assert yaml("image: x", "command: [a]", "NAME: no underscore", "lower_case: 1") == []
+
+
+def test_two_containers_are_two_environments() -> None:
+    lines = ["a:", "  environment:", "    A_B: 1", "b:", "  environment:", "    A_B: 2"]
+    assert [one.scope for one in yaml_lines(lines)] == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("x", "x"), ('"x # y" # z', "x # y"), ("'x'", "x"), ("x # y", "x"), ("x#y", "x#y"), ('"open', "open"), ("", "")],
+)
+def test_scalars(text: str, expected: str) -> None:
+    assert scalar(text) == expected
+
+
+def test_json_keeps_lines_and_scopes() -> None:
+    lines = [
+        '{"a": {"A_B": "1"},',
+        ' "b": {"A_B": 2, "x": true},',
+        ' "c": ["C_D=3", "word"],',
+        ' "d": [{"name": "E_F", "value": 4}]}',
+    ]
+    found = list(json_lines(lines))
+    assert [(one.name, one.value, one.line) for one in found] == [
+        ("A_B", "1", 1),
+        ("A_B", "2", 2),
+        ("C_D", "3", 3),
+        ("E_F", "4", 4),
+    ]
+    assert len({one.scope for one in found}) == 4
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 5000, "nope"])
+def test_what_is_no_json(text: str) -> None:
+    with pytest.raises(ValueError):
+        list(json_lines(text.split("\n")))
