@@ -15,7 +15,7 @@ from fabricdoc.model.documents import Fact, Unknown
 
 ENVIRONMENT = "the environment"
 LOG = "NCCL's log"
-_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
 
 
 @dataclass(frozen=True)

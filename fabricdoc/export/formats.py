@@ -72,7 +72,6 @@ FAMILIES = {
     "mpirun": ("mpirun", "mpirun-wrapper"),
     "ray": ("ray", "ray-start"),
     "miaai": ("miaai", "nccl-conf"),
-    "trtllm": ("trtllm", "mpirun-wrapper"),
 }
 """Formats whose files are of use together: all of them are written into a folder."""
 

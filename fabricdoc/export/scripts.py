@@ -65,3 +65,10 @@ def by_host(content: Content, of_node: Sequence[tuple[NodePreset, list[str]]], s
         patterns = [shell(name) for name in names] + ([f"{shell(name)}.*" for name in names] if short else [])
         lines += [f"{' | '.join(patterns)})", *(f"  {line}" for line in body), "  ;;"]
     return lines
+
+
+def by_this_host(content: Content, of_node: Sequence[tuple[NodePreset, list[str]]]) -> list[str]:
+    """The whole choice by the name of the machine it runs on; one that is not in the preset ends with status 1."""
+    strange = "  printf 'fabricdoc: host %s is not in the preset\\n' \"$host\" >&2"
+    arms = by_host(content, of_node)
+    return ["host=$(uname -n)", 'case "$host" in', *arms, "*)", strange, "  exit 1", "  ;;", "esac"]

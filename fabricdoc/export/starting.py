@@ -21,13 +21,14 @@ def starting_preset(platform: str, fabric: Fabric) -> Preset:
     """The curated preset for these nodes. `fabric` is a scan with its cables.
 
     UsageError for an unknown platform, nodes of another one, or a shape there is none for; InconclusiveError where no
-    link is proven, since then no port may be listed.
+    link is proven, since then no port may be listed, or where proven ports have no RDMA device.
     """
     known = of_platform(platform)
     _check_nodes(fabric)
     _check_gpus(known, fabric)
     chosen = _chosen(known, fabric)
     sets = {one.node: _set_of(one, chosen) for one in _selectors(fabric)}
+    _check_hcas(sets)
     nodes = tuple(_node(node, sets[node.name], chosen, fabric) for node in fabric.nodes)
     return Preset(
         name=f"starting-{chosen.name}",
@@ -71,6 +72,17 @@ def _check_gpus(known: tuple[Starting, ...], fabric: Fabric) -> None:
                 fix="name the platform of these nodes",
                 id="another-platform",
             )
+
+
+def _check_hcas(sets: dict[str, PortSet]) -> None:
+    """RoCE platforms need HCAs: without them the preset would quietly be one for sockets."""
+    bare = [name for name, one in sets.items() if not one.hcas]
+    if bare:
+        raise InconclusiveError(
+            f"the proven ports of {', '.join(bare)} have no RDMA device",
+            fix="see why: fabricdoc scan --nodes ...",
+            id="no-rdma-port",
+        )
 
 
 def _chosen(known: tuple[Starting, ...], fabric: Fabric) -> Starting:

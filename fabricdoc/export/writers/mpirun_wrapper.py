@@ -9,7 +9,7 @@ from __future__ import annotations
 from fabricdoc.export.content import Content
 from fabricdoc.export.formats import Format
 from fabricdoc.export.rules import not_for_shells
-from fabricdoc.export.scripts import begin, by_host, exports
+from fabricdoc.export.scripts import begin, by_this_host, exports
 
 READERS = ("sh under mpirun",)
 
@@ -17,9 +17,7 @@ READERS = ("sh under mpirun",)
 def write(content: Content) -> str:
     """The script."""
     lines = begin(content, "mpirun ... sh ./nccl-wrapper.sh PROGRAM ARGUMENTS, at the same path on every host")
-    lines += ["host=$(uname -n)", 'case "$host" in']
-    lines += by_host(content, [(node, exports(node) or [":"]) for node in content.nodes])
-    lines += ["*)", "  printf 'fabricdoc: host %s is not in the preset\\n' \"$host\" >&2", "  exit 1", "  ;;", "esac"]
+    lines += by_this_host(content, [(node, exports(node) or [":"]) for node in content.nodes])
     return "\n".join([*lines, 'exec "$@"']) + "\n"
 
 

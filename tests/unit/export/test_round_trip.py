@@ -67,6 +67,16 @@ def launched(program: str) -> Reader:
     return read
 
 
+def on_host(text: str, folder: Path) -> dict[str, str]:
+    """TensorRT-LLM's script as it runs on a host, which calls itself alpha."""
+    bins = readers.program(folder / "bin", "serve")
+    (bins / "uname").write_text("#!/bin/sh\necho alpha\n")
+    (bins / "uname").chmod(0o755)
+    (folder / "x.sh").write_text(text)
+    _, seen = readers.run_script(folder / "x.sh", "--on-host", "serve", bins=bins)
+    return {name: value for name, value in seen.items() if name in NAMES or name in HARDER}
+
+
 def k8s_list(text: str, _: Path) -> dict[str, str]:
     (key, entries), *rest = readers.yaml_reads(text).items()
     assert (key, rest) == ("env", [])
@@ -114,9 +124,10 @@ READERS: dict[str, dict[str, Reader]] = {
     "sparkrun": {"yaml": lambda text, _: readers.yaml_reads(text)["env"]},
     "vllm": {"sh": launched("vllm")},
     "sglang": {"sh": launched("python3")},
+    "trtllm": {"sh": on_host},
 }
-WITHOUT_VALUES = {"miaai", "trtllm"}
-"""They hold no list of variables; `writers/test_miaai.py` and `writers/test_trtllm.py` read them."""
+WITHOUT_VALUES = {"miaai"}
+"""It holds no list of variables; `writers/test_recipes.py` reads it."""
 if not readers.SYSTEMD:
     del READERS["env"]["systemd"]
 CASES = [(fmt, reader) for fmt, found in READERS.items() for reader in found]
@@ -157,7 +168,7 @@ def test_what_is_written_reads_back_equal_or_is_refused(
     assert read_back(fmt, reader, values) == values
 
 
-@pytest.mark.parametrize("fmt", sorted(set(FORMATS) - {"miaai", "trtllm"}))
+@pytest.mark.parametrize("fmt", sorted(set(FORMATS) - {"miaai"}))
 @given(value=VALUES)
 def test_a_refused_value_writes_nothing_and_names_who_can(fmt: str, value: str) -> None:
     one = alone({"NCCL_X": value})

@@ -109,6 +109,18 @@ def test_without_a_proven_link_nothing_is_listed() -> None:
         starting_preset("gb10", failed)
 
 
+def test_ports_without_rdma_give_no_preset_for_sockets() -> None:
+    fabric = recorded("spark-one-cable")
+    assert fabric.selectors is not None
+    bare = tuple(
+        node.model_copy(update={"sets": tuple(one.model_copy(update={"hcas": ()}) for one in node.sets)})
+        for node in fabric.selectors.nodes
+    )
+    none = fabric.model_copy(update={"selectors": fabric.selectors.model_copy(update={"nodes": bare})})
+    with pytest.raises(InconclusiveError, match="have no RDMA device"):
+        starting_preset("gb10", none)
+
+
 def test_gpus_that_can_not_be_read_let_the_platform_pass() -> None:
     fabric = recorded("spark-one-cable")
     nodes = tuple(node.model_copy(update={"gpus": Unknown(unknown="no driver")}) for node in fabric.nodes)

@@ -57,7 +57,21 @@ def test_tensorrt_llm_starts_from_the_head(tmp_path: Path) -> None:
     argv, _ = started(pair(), 0, "trtllm", "mpirun", tmp_path)
     hosts = f"{MASTER}:1,192.168.100.11:1"
     assert argv[1:5] == ["-np", "2", "--host", hosts]
-    assert argv[5:] == ["sh", "./nccl-wrapper.sh", "trtllm-llmapi-launch", "model", "--flag", "a b"]
+    again = ["sh", str(tmp_path / "start.sh"), "--on-host", "trtllm-llmapi-launch"]
+    assert argv[5:] == [*again, "model", "--flag", "a b"]
+
+
+@pytest.mark.parametrize(("host", "values"), [("spark1", HEAD), ("spark-b.lan", WORKER)])
+def test_tensorrt_llm_sets_each_hosts_own_values_there(host: str, values: dict[str, str], tmp_path: Path) -> None:
+    """The same file once more, as mpirun starts it on a host."""
+    bins = readers.program(tmp_path / "bin", "trtllm-llmapi-launch")
+    (bins / "uname").write_text(f"#!/bin/sh\necho {host}\n")
+    (bins / "uname").chmod(0o755)
+    (tmp_path / "start.sh").write_text(render(pair(), None, "trtllm"))
+    argv, seen = readers.run_script(tmp_path / "start.sh", "--on-host", "trtllm-llmapi-launch", "a b", bins=bins)
+    assert argv[1:] == ["a b"]
+    assert readers.only(seen, values) == values
+    assert seen["UCX_NET_DEVICES"] == ",".join(f"{name}:1" for name in values["NCCL_IB_HCA"][1:].split(","))
 
 
 def test_tensorrt_llm_counts_gpus_and_names_a_shared_interface(tmp_path: Path) -> None:
