@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fabricdoc.bench.heard import check
@@ -107,13 +107,17 @@ class Agents:
             self._channels.close()
             self._channels = None
 
-    def restart(self) -> dict[str, tuple[int, ...]]:
+    def restart(self, environment: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, tuple[int, ...]]:
         """Open fresh agents on every node and wait until each has imported torch.
 
+        `environment` (by node) is added to the agents' own: for what is read when torch is loaded, before a rank is
+        forked (LD_PRELOAD, OMP_*). NodeError when an agent does not start.
         What the ranks of the last launch left on a node is ended there; the pids that nothing ends come back.
         """
         self.close()
-        self._channels = open_channels(self._specs, "agent")
+        added = environment or {}
+        specs = [replace(one, env={**one.env, **added.get(one.name, {})}) for one in self._specs]
+        self._channels = open_channels(specs, "agent")
         self._channels.broadcast({"do": "hello"})
         hellos = self._channels.gather("hello", HELLO_DEADLINE_S, "the bench agent")
         _with_torch(hellos)

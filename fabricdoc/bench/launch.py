@@ -15,6 +15,7 @@ from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of, wrong_of
 from fabricdoc.bench.states import state_of
+from fabricdoc.errors import NodeError
 from fabricdoc.model.documents import Unknown, utc_now
 from fabricdoc.model.run import Candidate, Launch, Plan, Proof, Stack
 from fabricdoc.nccl import merge_proofs, path_problem, read_proof
@@ -71,11 +72,24 @@ def run_launch(
     """Launch once and describe what happened. Lost agents are replaced before this returns."""
     started, began = utc_now(), time.monotonic()
     order = order_for(plan, candidate, place, master, extra)
-    outcome = agents.launch(order)
+    outcome = _launched_afresh(agents, order) if candidate.fresh_agent else agents.launch(order)
     seconds = time.monotonic() - began
-    if outcome.lost:
+    if outcome.lost and not candidate.fresh_agent:
         outcome.left |= agents.restart()
     return describe(plan, candidate, place, outcome, started, seconds, order), outcome
+
+
+def _launched_afresh(agents: Agents, order: LaunchOrder) -> Outcome:
+    """A launch by agents that have its environment themselves; one that does not start fails this launch alone."""
+    outcome = Outcome()
+    try:
+        agents.restart(order.environment)
+        outcome = agents.launch(order)
+    except NodeError as gone:
+        node = next((name for name in order.ranks if gone.message.startswith(f"{name}: ")), min(order.ranks))
+        outcome.lost[node] = gone.message.removeprefix(f"{node}: ")
+    outcome.left |= agents.restart()
+    return outcome
 
 
 def describe(

@@ -30,6 +30,7 @@ BYTES_PER_SECOND = {"gloo": 0.5e9, "nccl": 2.0e9}
 REPETITIONS = {"graph": REPLAYS, "eager": 1, "throughput": 3}
 DEADLINE_S = {"gloo": 30.0, "nccl": 60.0}
 PROOF_DEADLINE_S = {"gloo": 12.0, "nccl": 60.0}
+SOAK_S = {"gloo": 0.5, "nccl": 5.0}  # every shape again and again with every result compared, before a set may win
 MEMORY_PER_RANK = {"gloo": 512 * MIB, "nccl": 3584 * MIB}
 
 
@@ -78,7 +79,7 @@ def estimate(
     launches = len(candidates) + blocks * (len(candidates) + 1) + blocks * _confirmed_per_block(candidates)
     per_launch = sum(calls_for(backend, s, v) * s.size for s in shapes for v in _timed(backend, s))
     memory = ranks_per_node * (MEMORY_PER_RANK[backend] + 4 * max((shape.size for shape in shapes), default=0))
-    seconds = launches * seconds_per_launch(backend, shapes)
+    seconds = launches * seconds_per_launch(backend, shapes) + CONFIRMED * SOAK_S[backend]
     return Estimate(
         launches=launches, seconds=round(seconds, 1), bytes_per_link=launches * per_launch, memory_per_node=memory
     )

@@ -19,7 +19,7 @@ from fabricdoc.bench.budget import Purse
 from fabricdoc.bench.course import Contenders, Course, Rank, Step
 from fabricdoc.bench.disturbance import break_in_block, disturbance
 from fabricdoc.bench.launch import Place, run_launch
-from fabricdoc.bench.plan import block_order, seconds_per_launch
+from fabricdoc.bench.plan import SOAK_S, block_order, seconds_per_launch
 from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
@@ -73,7 +73,8 @@ class Bench:
         """One launch, stored before this returns."""
         place = Place(len(self.launches) + 1, round_, block, position)
         standstill = self._standstill(place)
-        launch, outcome = run_launch(self.agents, self.plan, candidate, place, self.master)
+        extra = {"soak_s": SOAK_S[self.plan.backend]} if self.soak_due(candidate, round_) else None
+        launch, outcome = run_launch(self.agents, self.plan, candidate, place, self.master, extra)
         disturbed = launch.disturbed or standstill or disturbance(launch, self.launches)
         if disturbed:
             launch = launch.model_copy(update={"disturbed": disturbed})
@@ -81,6 +82,16 @@ class Bench:
         self._keep(launch, outcome)
         self.launches.append(launch)
         return launch
+
+    def soak_due(self, candidate: Candidate, round_: Round) -> bool:
+        """Whether this launch goes on for a while with every result compared: the first of a set that may win.
+
+        Base's own first launch in a block is soaked too where CPU and GPU share memory over C2C: NCCL turns LL128 on
+        there by itself (2.27 and later), and its own link test was wrong on such paths before (nccl PR 2053).
+        """
+        first = not any(one.candidate == candidate.name and one.round == round_ for one in self.launches)
+        suspect = candidate.role == "base" and round_ == "search" and bool(self.plan.unified_memory)
+        return first and (suspect or (round_ == "confirm" and candidate.role == "candidate"))
 
     def _standstill(self, place: Place) -> str:
         """Why a block that an earlier sitting began can't be ended by this one."""

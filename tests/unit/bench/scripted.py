@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fabricdoc.bench import run as running
 from fabricdoc.bench.agents import Outcome
@@ -71,14 +72,23 @@ class Script:
         change: Callable[[Launch], Launch] = lambda launch: launch,
     ) -> None:
         self.factor, self.kill_at, self.change, self.made = factor, kill_at, change, 0
+        self.soaked: list[tuple[str, str, int]] = []
 
     def run_launch(
-        self, _agents: object, _plan: Plan, candidate: Candidate, place: Place, _master: str
+        self,
+        _agents: object,
+        _plan: Plan,
+        candidate: Candidate,
+        place: Place,
+        _master: str,
+        extra: Mapping[str, Any] | None = None,
     ) -> tuple[Launch, Outcome]:
         """As fabricdoc.bench.launch.run_launch."""
         if self.kill_at is not None and self.made >= self.kill_at:
             raise Killed
         self.made += 1
+        if extra:
+            self.soaked.append((candidate.name, place.round, place.block))
         factor = self.factor(candidate, place)
         cells = tuple(
             Cell(view="eager", op=op, size=size, dtype="bfloat16", calls=9, median_us=us * factor, p95_us=us, p99_us=us,

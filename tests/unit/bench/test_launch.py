@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import Outcome, RankEnd
-from fabricdoc.bench.launch import Place, describe, first_trouble, order_for
+from fabricdoc.bench.agents import LaunchOrder, Outcome, RankEnd
+from fabricdoc.bench.launch import Place, describe, first_trouble, order_for, run_launch
 from fabricdoc.bench.plan import grid_shapes, make_plan
+from fabricdoc.errors import NodeError
 from fabricdoc.model.run import Candidate, Launch, Plan, Rank
 
 pytestmark = pytest.mark.unit
@@ -198,3 +199,45 @@ def test_each_node_gets_its_own_ranks() -> None:
     assert order.message("beta")["ranks"] == [{"rank": 1, "local_rank": 0}]
     assert order.message("alpha")["number"] == 3
     assert order.world == 2
+
+
+class Agents:
+    """Takes notes of starts and launches; `broken`: agents with a set's own environment do not start."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self.broken = broken
+        self.log: list[object] = []
+
+    def restart(self, environment: object = None) -> dict[str, tuple[int, ...]]:
+        self.log.append(environment)
+        if environment and self.broken:
+            raise NodeError("beta: python3 ended with status 127")
+        return {}
+
+    def launch(self, order: LaunchOrder) -> Outcome:
+        self.log.append(order.number)
+        return Outcome(cells=[cell(0), cell(1)], ends=ends())
+
+
+def launched(agents: Agents, **changes: object) -> Launch:
+    p = plan()
+    one = p.candidates[0].model_copy(update=changes)
+    return run_launch(agents, p, one, Place(3, "search", 1, 0), "m")[0]  # type: ignore[arg-type]
+
+
+def test_agents_are_started_anew_only_for_a_set_that_is_read_when_torch_is_loaded() -> None:
+    usual, fresh = Agents(), Agents()
+    assert launched(usual).status == "ok"
+    assert usual.log == [3]
+    launch = launched(fresh, fresh_agent=True, on_base=False, variables={"LD_PRELOAD": "/x.so"})
+    assert launch.status == "ok"
+    first, number, last = fresh.log
+    assert (number, last) == (3, None), "the next launch has the usual agents"
+    assert {dict(values)["LD_PRELOAD"] for values in dict(first).values()} == {"/x.so"}  # type: ignore[call-overload]
+
+
+def test_agents_that_do_not_start_with_a_sets_environment_fail_its_launch_alone() -> None:
+    agents = Agents(broken=True)
+    launch = launched(agents, fresh_agent=True, variables={"LD_PRELOAD": "/gone.so"})
+    assert (launch.status, launch.reason) == ("failed", "beta: python3 ended with status 127")
+    assert agents.log[-1] is None, "the usual agents are back"

@@ -30,6 +30,34 @@ def test_a_grid_proves_searches_and_confirms(monkeypatch, tmp_path) -> None:
         assert names == (["base", "base", "c0", "c1", "c2"] if block <= 6 else ["base", "base", "c1"])
 
 
+def test_what_may_win_is_soaked_once_when_it_is_first_launched_again(monkeypatch, tmp_path) -> None:
+    script = Script(timed(gains={"c1": 1.4, "c2": 1.3}))
+    assert sit(monkeypatch, tmp_path / "r.sqlite", run_of(plan_of(candidates(3))), script) is not None
+    assert sorted(script.soaked) == [("c1", "confirm", 7), ("c2", "confirm", 7)]
+
+
+def test_where_cpu_and_gpu_share_memory_base_itself_is_soaked_first(monkeypatch, tmp_path) -> None:
+    script = Script(timed())
+    plan = plan_of(candidates(2)).model_copy(update={"unified_memory": ("alpha",)})
+    assert sit(monkeypatch, tmp_path / "r.sqlite", run_of(plan), script) is not None
+    assert script.soaked == [("base", "search", 1)]
+
+
+def test_a_winner_that_a_soak_finds_incorrect_is_launched_no_more(monkeypatch, tmp_path) -> None:
+    def change(one):  # type: ignore[no-untyped-def]
+        wrong = one.candidate == "c1" and one.round == "confirm"
+        return one.model_copy(update={"status": "incorrect"}) if wrong else one
+
+    run = sit(
+        monkeypatch,
+        tmp_path / "r.sqlite",
+        run_of(plan_of(candidates(2))),
+        Script(timed(gains={"c1": 1.4}), change=change),
+    )
+    assert run is not None
+    assert [one.block for one in run.launches if one.candidate == "c1" and one.round == "confirm"] == [7]
+
+
 def test_without_a_winner_nothing_is_confirmed(monkeypatch, tmp_path) -> None:
     run = sit(monkeypatch, tmp_path / "r.sqlite", run_of(plan_of(candidates(2))), Script(timed()))
     assert run is not None
