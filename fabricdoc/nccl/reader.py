@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
 from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, event_table
@@ -109,8 +110,7 @@ class LogReader:
         self.lines = self.known = self.unknown = self.foreign = self.unknown_warnings = 0
 
     def __iter__(self) -> Iterator[Event]:
-        for block in self._blocks:
-            yield from self._read(block)
+        return chain.from_iterable(map(self._read, self._blocks))
 
     def _read(self, block: str) -> Iterator[Event]:
         """The events of a block of whole lines."""
