@@ -25,6 +25,7 @@ MAX_PROCESSES = 512
 MAX_ENVIRON = 1 << 20
 MAX_MAPS = 8 << 20
 NO_SUCH = "no such process"
+HIDDEN = re.compile(r"PASS|PWD|CRED|AUTH|COOKIE|DSN|_URL|_URI|PRIVATE|CERT")
 LIBRARY = re.compile(rb"(/\S*libnccl\.so[.\d]*)(?: \(deleted\))?\n")
 
 
@@ -84,7 +85,8 @@ def _reported(environment: dict[str, str], names: frozenset[str]) -> dict[str, s
 
 
 def _is_secret(name: str) -> bool:
-    return SECRET.search(name.upper()) is not None
+    """Whether a name that a preset asks for could hold one: a preset from elsewhere must not fetch a server's."""
+    return (SECRET.search(name.upper()) or HIDDEN.search(name.upper())) is not None
 
 
 def files(pid: int, root: str = "") -> Any:

@@ -136,6 +136,16 @@ def test_shapes_and_cables() -> None:
     assert told["laptop"] == ((), 0)
 
 
+def test_three_nodes_on_a_switch_are_no_ring_and_no_pair() -> None:
+    fabric = RECORDED["spark-switch"]()
+    assert isinstance(fabric.links, tuple)
+    gone = fabric.nodes[-1].name
+    links = tuple(link for link in fabric.links if gone not in (link.a.node, link.b.node))
+    three = selected(traced(fabric.model_copy(update={"nodes": fabric.nodes[:-1], "links": links})))
+    assert shapes_of(three)[0] == "switch"
+    assert starting_preset("gb10", three).name == "starting-gb10-switch"
+
+
 @pytest.mark.parametrize("one", starting_presets(), ids=lambda one: one.name)
 def test_every_value_has_a_source_and_is_a_variable_of_nccl(one: object) -> None:
     found = next(other for other in starting_presets() if other is one or other == one)

@@ -53,6 +53,12 @@ def test_a_name_that_was_not_asked_for_stays_there(server: subprocess.Popen[str]
     assert "MY_OWN" not in look(pids=[server.pid])["processes"][0]["environ"]
 
 
+@pytest.mark.parametrize("name", ["HF_TOKEN", "PGPASSWORD", "DATABASE_URL", "my_cred", "SSL_CERT", "X_AUTH_X"])
+def test_a_preset_from_elsewhere_fetches_no_secret(name: str, tmp_path: Path) -> None:
+    root = tree(tmp_path, p11=(1, "w", f"{name}=hidden\0NCCL_NET=IB\0".encode(), ""))
+    assert delivered.environ(11, frozenset([name, "NCCL_NET"]), root) == {"NCCL_NET": "IB"}
+
+
 def test_a_process_that_is_not_there() -> None:
     assert look(pids=[1 << 22])["unread"] == f"no such process: {1 << 22}"
 
