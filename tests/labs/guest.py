@@ -12,7 +12,7 @@ from fabricdoc.transport import NodeSpec
 from fabricdoc.transport.nodes import DEFAULT_PYTHON
 from tests.labs.seed import Machine
 
-SCRIPT_LIMIT_S = 60
+SCRIPT_LIMIT_S = 180
 
 
 class Guest:

@@ -23,7 +23,7 @@ from tests.labs.seed import ALPHA, BETA, MACHINES, write_keys, write_seed, write
 from tests.labs.vm import QEMU, RAILS, Vm, port_path
 
 BOOT_LIMIT_S = 300.0
-SCAN_LIMIT_S = 180.0
+SCAN_LIMIT_S = 400.0
 TRIES = 2
 LATE = "no answer within"
 BY_RDMA = BEACONS_ALONE._replace(proofs=(proven_by_rdma,))

@@ -9,13 +9,15 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.labs.qmp import Monitor
 from tests.labs.seed import ALPHA, BETA, MACHINES
-from tests.labs.vm import port_path, qemu_words
+from tests.labs.vm import Vm, port_path, qemu_words
 
 pytestmark = pytest.mark.unit
 
@@ -41,6 +43,11 @@ def test_the_image_is_shared_read_only() -> None:
     drives = [word for at, word in enumerate(WORDS) if WORDS[at - 1] == "-drive"]
     assert len(drives) == 2
     assert all("readonly=on" in word and "file.locking=off" in word for word in drives)
+
+
+def test_programs_stay_where_qemu_has_translated_them() -> None:
+    kernel = WORDS[WORDS.index("-append") + 1].split()
+    assert {"norandmaps", "mitigations=off"} < set(kernel)
 
 
 def test_every_mac_is_another_one() -> None:
@@ -80,6 +87,14 @@ def test_a_guest_ends_with_whoever_started_it(tmp_path: Path) -> None:
     starter.communicate(timeout=5)
     assert select.select([handle], [], [], 10)[0], "it lives on"
     os.close(handle)
+
+
+def test_processor_time_is_counted_by_this_machine() -> None:
+    vm = Vm.__new__(Vm)
+    vm.process = SimpleNamespace(pid=os.getpid())  # type: ignore[assignment]
+    before = time.process_time()
+    said = vm.cpu_s()
+    assert before - 0.05 < said < time.process_time() + 0.05  # it counts in hundredths
 
 
 def test_the_monitor_sets_links_and_tells_the_port(tmp_path: Path) -> None:
