@@ -416,8 +416,8 @@ def test_words_about_a_launch_that_is_over_change_nothing(agent: Talk) -> None:
 
 def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
     agent.launch("hang", ranks=3)
-    agent.until("phase", phase="measure")
-    ranks = ranks_of(agent.process.pid)
+    heard = agent.until("phase", phase="measure")
+    ranks = [event["pid"] for event in heard if event["event"] == "forked"]
     assert len(ranks) == 3
     began = time.monotonic()
     assert agent.leave() == 0
@@ -427,8 +427,8 @@ def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
 
 def test_ranks_of_a_killed_agent_are_killed(agent: Talk) -> None:
     agent.launch("hang", ranks=2)
-    agent.until("phase", phase="measure")
-    ranks = ranks_of(agent.process.pid)
+    heard = agent.until("phase", phase="measure")
+    ranks = [event["pid"] for event in heard if event["event"] == "forked"]
     assert len(ranks) == 2
     agent.process.kill()
     wait_for(lambda: all(is_gone(rank) for rank in ranks))
