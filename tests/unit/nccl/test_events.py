@@ -194,3 +194,12 @@ def test_a_negative_errno_is_no_part_of_the_error_text() -> None:
 def test_a_string_variable_may_end_in_a_full_stop() -> None:
     found = event_table().find_message("NCCL_TOPO_FILE set by environment to /etc/x.")
     assert found is not None and (found.event, found.groups["value"]) == ("env.str", "/etc/x.")
+
+
+def test_a_call_is_told_by_its_needles_and_its_groups_come_when_asked() -> None:
+    for event, line in samples():
+        if event == "coll.call":
+            (found,) = LogReader(line)
+            assert (found.groups["func"], found.groups["n"], found.groups["ranks"]) == ("AllReduce", "5120", "2")
+    (cut,) = LogReader("n1:1:1 [0] NCCL INFO AllReduce: opCount 1 sendbuff 0x1 recvb [nranks=2]")
+    assert cut.name == "coll.call" and dict(cut.groups) == {}
