@@ -17,30 +17,24 @@ from tests.roce.seeing import found, ids, links, proven, told
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
 
 F0, F1 = PORTS
-COUNTED = """case "$*" in
-*" rdma_ping "*) python3 "$@"; times > /lab/times; exit 0 ;;
-esac
-exec python3 "$@\""""
-MOST_CPU_S = 15.0  # under software emulation, most of it loading pyverbs
+MOST_CPU_S = 25.0  # of a guest under software emulation, half of it loading python and pyverbs
 
 
 class Asked(NamedTuple):
-    """What came of it, what verbs objects each guest had before and after, and the processor seconds of beta's ping."""
+    """What came of it, what verbs objects each guest had before and after, and the processor seconds each took."""
 
     fabric: Fabric
     before: list[str]
     after: list[str]
-    spent_s: float
+    spent_s: list[float]
 
 
 @pytest.fixture(scope="module")
 def asked(scene: RoceLab, healthy: Fabric) -> Asked:
-    scene.beta.run_python_through(COUNTED)
-    before = objects(scene)
+    before, begun = objects(scene), [vm.cpu_s() for vm in scene.vms.values()]
     fabric = scene.cables(healthy, EVERY_KIND)
-    after = objects(scene)
-    spent = re.findall(r"(\d+)m([\d.]+)s", scene.beta.ask("cat /lab/times").splitlines()[1])
-    return Asked(fabric, before, after, sum(int(minutes) * 60 + float(rest) for minutes, rest in spent))
+    spent = [vm.cpu_s() - start for vm, start in zip(scene.vms.values(), begun, strict=True)]
+    return Asked(fabric, before, objects(scene), spent)
 
 
 def objects(lab: RoceLab) -> list[str]:
@@ -79,9 +73,12 @@ def test_rdma_proves_it_both_ways_over_the_gids_that_nccl_takes(fabric: Fabric) 
     assert len(rails_of(fabric)) == 2
 
 
-def test_nothing_of_rdma_stays_and_it_costs_little_processor_time(asked: Asked) -> None:
+def test_nothing_of_rdma_stays(asked: Asked) -> None:
     assert asked.after == asked.before
-    assert 0 < asked.spent_s < MOST_CPU_S
+
+
+def test_all_of_it_costs_little_processor_time(asked: Asked) -> None:
+    assert 0 < max(asked.spent_s) < MOST_CPU_S
 
 
 def test_it_pings_and_dials_both_ways(fabric: Fabric) -> None:

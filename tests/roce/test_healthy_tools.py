@@ -16,7 +16,7 @@ from fabricdoc.model.fabric import Gid, Hca, Host, Netdev, Node, PcieFunction, P
 from tests.labs.guest import Guest
 from tests.labs.lab import RoceLab
 from tests.labs.seed import HCAS, PORTS
-from tests.roce.seeing import node
+from tests.roce import seeing
 from tests.roce.telling import Facts, facts, kind
 
 pytestmark = [pytest.mark.roce, pytest.mark.timeout(1500)]
@@ -62,8 +62,10 @@ MORE = {
 
 @pytest.fixture(scope="module")
 def known(booted: RoceLab) -> Node:
-    """The guest as the probe knows it."""
-    return node(booted.healthy(), "alpha")
+    """The guest as the probe knows it now, after all that was done to it and undone."""
+    fabric = booted.scan()
+    assert seeing.told(fabric) == []
+    return seeing.node(fabric, "alpha")
 
 
 @pytest.fixture(scope="module")

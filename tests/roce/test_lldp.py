@@ -5,15 +5,12 @@ Listening without a daemon is tested in the CPU lab.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from fabricdoc.fabric.cables import BEACONS_ALONE
 from fabricdoc.fabric.lldp import with_lldp
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, LldpNeighbour
-from tests.labs.guest import Guest
 from tests.labs.lab import RoceLab
 from tests.labs.seed import PORTS
 from tests.roce.seeing import ids, links, node, proven
@@ -35,32 +32,26 @@ for _ in $(seq 25); do
     sleep 1
 done
 """
-STOP = "pkill -x lldpd || true\nfor _ in 1 2 3 4 5; do pgrep -x lldpd >/dev/null || break; sleep 1; done\n"
+STOP = """
+pkill -x lldpd && for _ in 1 2 3 4 5; do pgrep -x lldpd >/dev/null || break; sleep 1; done
+rm -f /run/lldpd.socket
+"""
 STARTS = 3
 
 
 @pytest.fixture
-def announcing(lab: RoceLab) -> Iterator[RoceLab]:
+def announcing(lab: RoceLab) -> RoceLab:
     """Both guests with lldpd, each knowing the other; a daemon that heard nothing is started anew."""
-    try:
-        if not any(started(lab) for _ in range(STARTS)):
-            pytest.skip("lldpd of the guests knew no neighbour: it is slow under emulation")
-        yield lab
-    finally:
-        for guest in lab.guests:
-            stop(guest)
+    if not any(started(lab) for _ in range(STARTS)):
+        pytest.skip("lldpd of the guests knew no neighbour: it is slow under emulation")
+    return lab
 
 
 def started(lab: RoceLab) -> bool:
     """Whether both daemons, started afresh, know both their neighbours within half a minute."""
     for guest in lab.guests:
-        stop(guest)
-        guest.do(START)
+        guest.do(STOP + START, undo=STOP)
     return all("yes" in guest.ask(KNOWS) for guest in lab.guests)
-
-
-def stop(guest: Guest) -> None:
-    guest.ask(STOP + "rm -f /run/lldpd.socket\n")
 
 
 def told(fabric: Fabric, name: str) -> dict[str, LldpNeighbour]:
