@@ -176,6 +176,7 @@ def test_the_check_compares_after_exactly_one_call() -> None:
 
 def test_payloads_are_worked_out_before_the_fork_whatever_the_work_says() -> None:
     payload.contribution.cache_clear()
+    payload.total.cache_clear()
     worker.prepare({"shapes": [{"dtype": "float16"}, {"dtype": "nothing"}, "no shape", {}]}, 2, [0])
     assert payload.contribution.cache_info().currsize == 2
     misses = payload.contribution.cache_info().misses
