@@ -139,6 +139,7 @@ def test_a_run_can_be_killed_again_and_again(monkeypatch, tmp_path) -> None:
     assert len(again.resumed) == sittings
 
 
+@pytest.mark.long
 def test_a_run_that_is_being_written_is_not_taken_up(monkeypatch, tmp_path) -> None:
     run = run_of(plan_of(candidates(1)))
     with RunStore.open(tmp_path / "r.sqlite", write=True) as other:

@@ -88,6 +88,7 @@ FAULTS = {
 HARMLESS = [name for name in NAMES if name not in ("no-pcie", "no-counters")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAULTS)
 @given(names=st.lists(st.sampled_from(HARMLESS), max_size=4))
 def test_a_fault_is_told_under_every_variation(name: str, names: list[str]) -> None:

@@ -127,6 +127,7 @@ def test_gpus_that_can_not_be_read_let_the_platform_pass() -> None:
     assert starting_preset("gb10", fabric.model_copy(update={"nodes": nodes}))
 
 
+@pytest.mark.long
 def test_shapes_and_cables() -> None:
     told = {name: (shapes_of(recorded(name))[:1], cables_of(recorded(name))) for name in RECORDED}
     assert told["spark-one-cable"] == (("pair",), 1)

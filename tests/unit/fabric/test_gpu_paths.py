@@ -127,6 +127,7 @@ def test_a_chain_of_more_bridges_than_can_be_is_none() -> None:
     assert word((RP,) * 65, (RP,)) == word((RP,), (RP,) * 65) == ""
 
 
+@pytest.mark.long
 def test_a_report_of_too_many_pairs_is_not_worked_through() -> None:
     whole = node_with(function(GPU, (RP,)), function(NIC, (RP,)))
     assert isinstance(whole.gpus, tuple) and isinstance(whole.hcas, tuple)

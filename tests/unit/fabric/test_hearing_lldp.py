@@ -131,6 +131,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON)
 def test_any_answer_leaves_a_node(said: Any) -> None:
     assert isinstance(with_heard(node("alpha"), said), Node)

@@ -31,7 +31,8 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def cases_of(tree: ast.Module) -> list[ast.FunctionDef]:
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    found = [node for level in (tree, *classes) for node in level.body if isinstance(node, ast.FunctionDef)]
     return [node for node in found if node.name.startswith("test_")]
 
 
@@ -50,22 +51,11 @@ def test_the_marks_of_a_file_are_read() -> None:
     assert [marks(list(test.decorator_list)) for test in cases_of(tree)] == [{"long"}]
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda f: str(f.relative_to(TREE)))
-def test_every_test_is_in_exactly_one_layer(folder: Path) -> None:
+def test_every_test_is_in_exactly_one_layer_and_long_is_said_of_unit_tests_alone() -> None:
     wrong = [
-        (path.name, name, sorted(seen & LAYERS))
-        for path in sorted(folder.glob("test_*.py"))
-        for name, seen in layers_of(path).items()
-        if len(seen & LAYERS) != 1
-    ]
-    assert wrong == []
-
-
-def test_long_is_said_of_unit_tests_alone() -> None:
-    wrong = [
-        (path.name, name)
+        (path.name, name, sorted(seen))
         for path in FILES
         for name, seen in layers_of(path).items()
-        if "long" in seen and "unit" not in seen
+        if len(seen & LAYERS) != 1 or ("long" in seen and "unit" not in seen)
     ]
     assert wrong == []

@@ -95,6 +95,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.mark.long
 def test_the_wheel_holds_every_module_and_data_file_once(wheel: Path) -> None:
     code = [f"{module_name(path).replace('.', '/')}.py" for path in sources() if path.name != "__init__.py"]
     roots = [f"{module_name(path).replace('.', '/')}/__init__.py" for path in sources() if path.name == "__init__.py"]

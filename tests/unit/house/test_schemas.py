@@ -82,6 +82,7 @@ def test_the_committed_schemas_are_current() -> None:
     assert schemas.stale(TREE / "docs" / "schemas") == [], "run: make schemas"
 
 
+@pytest.mark.long
 def test_a_changed_a_missing_and_a_left_over_schema_are_seen(tmp_path: Path) -> None:
     texts = schemas.files()
     for name, text in texts.items():
@@ -101,6 +102,7 @@ def test_a_schema_is_a_valid_one(kind: type[Document]) -> None:
     assert schema["$id"] == kind.schema_id()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_every_document_fits_its_schema_and_reads_back(kind: type[Document]) -> None:
     validator = jsonschema.Draft202012Validator(committed(kind))

@@ -187,6 +187,7 @@ def test_an_unknown_type_that_does_not_decide() -> None:
     assert chosen(table((0, FE80, V1), (2, "10.0.0.1", V2), (3, "10.0.0.1", UNKNOWN)))[0] == 2
 
 
+@pytest.mark.long
 def test_a_report_of_very_many_unknown_types_is_not_worked_through() -> None:
     """Every one of them may be current: without a bound the work would grow with the square of the table."""
     gids = tuple(Gid(index=at, gid=gid_text("10.0.0.1"), type=UNKNOWN, netdev="e") for at in range(1, 20_001))

@@ -144,6 +144,7 @@ def test_no_mixture_of_its_own_words_breaks_it(words: list[str]) -> None:
         assert event.name and all(isinstance(value, str) for value in event.groups.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("filler", ["0", "a", "a/", "NET/", ":", "(", " [0]x", "IbDev 0 Port 1 qpn 1 mtu 3 "])
 def test_no_hostile_line_takes_long(filler: str) -> None:
     """Every regex behind its needle on a line of filler: none may try for long (quadratic ones took 1.5 s)."""

@@ -211,6 +211,7 @@ def oracle(value: str, name: str) -> bool:
     return (hit or entries == 0) is not excludes
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(prefix=st.sampled_from(["", "^", "=", "^=", "=^"]), pieces=st.lists(st.sampled_from(PIECES), max_size=6))
 def test_the_selection_is_the_oracles(prefix: str, pieces: list[str]) -> None:

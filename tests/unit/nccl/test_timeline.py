@@ -122,6 +122,7 @@ def test_a_version_without_a_front_belongs_to_who_spoke_last() -> None:
     assert str(one.release) == "2.19.3"
 
 
+@pytest.mark.long
 def test_what_is_kept_is_bounded_and_what_came_is_counted() -> None:
     log = "".join(warn("n1", RETRY) for _ in range(1000))
     (one,) = read_timelines([("a", log)]).ranks

@@ -82,6 +82,7 @@ class Fabric:
         return [one.wrong() for one in self.ranks]
 
 
+@pytest.mark.long
 @settings(max_examples=80, deadline=None)
 @given(shape=SHAPES, world=st.sampled_from([1, 2, 3, 4, 5, 8, 12, 16]), seed=st.integers(0, 99), data=st.data())
 def test_a_chain_of_every_op_and_dtype_is_exact_in_any_order(
@@ -98,6 +99,7 @@ def test_a_chain_of_every_op_and_dtype_is_exact_in_any_order(
         assert fabric.wrong() == [0] * world
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(shape=SHAPES, world=st.integers(2, 9), data=st.data())
 def test_a_bit_flipped_on_one_rank_after_any_call_is_seen(shape: Shape, world: int, data: st.DataObject) -> None:
@@ -116,6 +118,7 @@ def test_a_bit_flipped_on_one_rank_after_any_call_is_seen(shape: Shape, world: i
     assert [count > 0 for count in wrong] == [spread or rank == victim for rank in range(world)]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(shape=SHAPES, world=st.integers(2, 9), data=st.data())
 def test_a_rank_whose_data_never_came_is_seen_by_those_who_need_it(

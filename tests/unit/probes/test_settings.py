@@ -83,8 +83,12 @@ def test_a_huge_environment_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_real_process() -> None:
     env = {"NCCL_PROTO": "LL", "HF_TOKEN": "x", "PATH": os.environ["PATH"]}
-    code = "import sys; sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", code], env=env, stdin=subprocess.PIPE) as child:
+    code = "import sys; print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # the kernel shows a process's environment a moment after it was started
         said = settings.answer({"do": "read", "kind": "pid", "value": str(child.pid)})
         assert child.stdin is not None
         child.stdin.close()

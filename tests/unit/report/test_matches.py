@@ -43,6 +43,7 @@ def test_an_interface_without_a_link_is_no_fault(shown: Any) -> None:
     assert "HCA" not in text
 
 
+@pytest.mark.long
 def test_many_nodes_that_look_alike_share_their_rows(shown: Any) -> None:
     text = text_of(shown, eight_rail_servers(64), "mlx5_1")
     assert "server-001, server-002, server-003, server-004 and 60 more  1 device\n" in text

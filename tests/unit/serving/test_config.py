@@ -147,6 +147,7 @@ value = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=300)
 @given(changes=st.dictionaries(st.sampled_from(FIELDS), value, max_size=6), tp=st.integers(1, 9))
 def test_no_config_at_all_ends_in_anything_but_a_profile_or_a_named_fault(changes: dict[str, Any], tp: int) -> None:

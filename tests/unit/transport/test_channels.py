@@ -187,6 +187,7 @@ def test_a_node_that_ends_ends_the_gathering_with_its_own_error(payload: bytes) 
     assert caught.value.message.startswith("beta: the echo probe ended with status 5")
 
 
+@pytest.mark.long
 def test_a_node_that_ends_after_its_answer_does_not_end_the_gathering(payload: bytes) -> None:
     """Its process is gone while a slower node still works: only the one that has not answered is waited for."""
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:

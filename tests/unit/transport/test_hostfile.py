@@ -59,6 +59,7 @@ def test_a_name_of_the_fabric_file_means_that_node(file: Path) -> None:
     assert read_hostfile(file, Config((known,), ssh_config="/cfg")) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [

@@ -106,6 +106,7 @@ def test_a_module_that_is_no_probe_is_refused(payload: bytes) -> None:
     assert (done.returncode, done.stderr) == (2, b"not a probe: os\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("start", "nonce", "ends"), [(0, NONCE, True), (1, NONCE, False), (0, "ffffffffffffffff", False)]
 )

@@ -41,6 +41,7 @@ def test_without_an_effect_hardly_anything_is_called_better(synthetic, profile) 
     assert choices == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("objective", ["decode", "prefill", "mix"])
 def test_a_quarter_faster_is_found_through_five_per_cent_noise(synthetic, profile, objective) -> None:
     found = 0
@@ -59,6 +60,7 @@ def test_a_small_effect_is_found_where_the_noise_is_small(synthetic, profile) ->
     assert verdict.smallest_effect < 0.04
 
 
+@pytest.mark.long
 def test_the_true_ratio_lies_in_the_interval(synthetic, profile) -> None:
     held = 0
     for seed in range(40):

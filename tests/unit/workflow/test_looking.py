@@ -41,6 +41,7 @@ def test_images_are_looked_into_only_where_one_is_named(monkeypatch: pytest.Monk
     assert asked == [["vllm:v1"]], "the gate and a bench ask for the nodes alone"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [("spark-a",), ("spark-a", "spark-b")])
 def test_what_an_image_holds_is_judged_with_all_the_rest_and_once(
     monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
