@@ -24,6 +24,7 @@ from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
 from fabricdoc.model.run import Candidate, Launch, Plan, Round, Run
+from fabricdoc.nccl import ll128_forced
 from fabricdoc.store import RunStore, SampleKey, rescue
 
 Progress = Callable[[str], None]
@@ -75,6 +76,7 @@ class Bench:
         standstill = self._standstill(place)
         extra = {"soak_s": SOAK_S[self.plan.backend]} if self.soak_due(candidate, round_) else None
         launch, outcome = run_launch(self.agents, self.plan, candidate, place, self.master, extra)
+        launch = self._allowed(candidate, launch)
         disturbed = launch.disturbed or standstill or disturbance(launch, self.launches)
         if disturbed:
             launch = launch.model_copy(update={"disturbed": disturbed})
@@ -92,6 +94,14 @@ class Bench:
         first = not any(one.candidate == candidate.name and one.round == round_ for one in self.launches)
         suspect = candidate.role == "base" and round_ == "search" and bool(self.plan.unified_memory)
         return first and (suspect or (round_ == "confirm" and candidate.role == "candidate"))
+
+    def _allowed(self, candidate: Candidate, launch: Launch) -> Launch:
+        """The launch as it counts: one that ran with LL128 where NCCL's own table for base has it off is failed."""
+        base = next((one.proof for one in self.launches if one.candidate == "base" and one.proof), None)
+        if launch.status != "ok" or candidate.role == "base" or launch.proof is None:
+            return launch
+        forced = ll128_forced(launch.proof, base)
+        return launch.model_copy(update={"status": "failed", "reason": forced}) if forced else launch
 
     def _standstill(self, place: Place) -> str:
         """Why a block that an earlier sitting began can't be ended by this one."""

@@ -8,6 +8,8 @@ import pytest
 
 from fabricdoc.bench import run as running
 from fabricdoc.errors import InputError, StoreError
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.run import Proof
 from fabricdoc.store import RunStore
 from tests.unit.bench.scripted import Killed, Script, candidates, places, plan_of, run_of, sit, timed
 
@@ -56,6 +58,24 @@ def test_a_winner_that_a_soak_finds_incorrect_is_launched_no_more(monkeypatch, t
     )
     assert run is not None
     assert [one.block for one in run.launches if one.candidate == "c1" and one.round == "confirm"] == [7]
+
+
+def test_a_set_that_turns_ll128_on_against_nccls_own_table_is_failed_and_launched_no_more(
+    monkeypatch, tmp_path
+) -> None:
+    unknown = Unknown(unknown="not in this test")
+
+    def change(one):  # type: ignore[no-untyped-def]
+        table = {"AllReduce": one.candidate in ("c0", "default")}
+        proof = Proof(grade="seen", version=unknown, network=unknown, gpu_direct=unknown, ll128=table)
+        return one.model_copy(update={"proof": proof}) if one.round == "proof" else one
+
+    run = sit(monkeypatch, tmp_path / "r.sqlite", run_of(plan_of(candidates(2))), Script(timed(), change=change))
+    assert run is not None
+    forced = [one for one in run.launches if one.candidate == "c0"]
+    assert [(one.round, one.status) for one in forced] == [("proof", "failed")]
+    assert "NCCL itself leaves off on this path" in forced[0].reason
+    assert {one.status for one in run.launches if one.candidate == "c1"} == {"ok"}
 
 
 def test_without_a_winner_nothing_is_confirmed(monkeypatch, tmp_path) -> None:
