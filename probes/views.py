@@ -193,11 +193,9 @@ class CapturedSeries(Series):
         super().__init__(collective, view, plan, extras, barrier, clock)
         self._outside = outside
         self._graph = torch.cuda.CUDAGraph()
-        # Not torch.cuda.graph: it collects garbage and empties the allocator's cache for every capture.
         # thread_local: torch's watchdog thread may query its own events while this thread captures
-        self._graph.capture_begin(capture_error_mode="thread_local")
-        self._spans = self._run()  # an error here is the rank's end: what it captured until then ends with it
-        self._graph.capture_end()
+        with torch.cuda.graph(self._graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
+            self._spans = self._run()
 
     def repeat(self) -> int:
         """Replay it once, untimed; how many elements were wrong."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -239,14 +240,16 @@ class Gpu:
                 for step in self.steps:
                     step()
 
-            def capture_begin(self, **options: Any) -> None:
-                gpu.captures.append(options)
-                gpu.captured = self.steps = []
+        @contextmanager
+        def graph(made: Any, **options: Any) -> Any:
+            gpu.captures.append(options)
+            gpu.captured = made.steps = []
+            yield
+            gpu.captured = None
 
-            def capture_end(self) -> None:
-                gpu.captured = None
-
-        fake = SimpleNamespace(Event=Event, CUDAGraph=Graph, synchronize=self._synchronize)
+        fake = SimpleNamespace(
+            Event=Event, CUDAGraph=Graph, graph=graph, synchronize=self._synchronize, current_stream=lambda: "side"
+        )
         monkeypatch.setattr(torch, "cuda", fake)
 
     def _synchronize(self) -> None:
@@ -293,7 +296,7 @@ def test_a_graph_gives_a_time_per_call_of_every_replay(
     assert notes.log.count("call") == 4 * 11
     assert notes.log.count("restart") == 4 * restarts, "every replay begins again from the payload"
     assert notes.log.count("compare") == 4 * (restarts - (chain == 1)), "and is compared inside the graph"
-    assert gpu.captures == [{"capture_error_mode": "thread_local"}]
+    assert gpu.captures == [{"stream": "side", "capture_error_mode": "thread_local"}]
     assert len(barriers) == 4
     assert gpu.synchronized >= 4, "events are read only after the GPU has passed them"
 
