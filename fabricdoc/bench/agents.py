@@ -41,7 +41,8 @@ class RankEnd:
 class Outcome:
     """Everything one launch sent back. `cells`, `skews`, `soaks` are raw events; `ends` is keyed by rank.
 
-    `states` are the raw facts of each node, `left` the pids of our processes on it that nothing ended.
+    `states` are the raw facts of each node, `left` the pids of our processes on it that nothing ended; `pids`
+    are those of all ranks on all nodes.
     """
 
     cells: list[dict[str, Any]] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Outcome:
     done: set[str] = field(default_factory=set)
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     left: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    pids: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ class Agents:
             self.channels.broadcast(join)
         elif event == "forked":
             self._born.setdefault(name, []).append((message["pid"], message["start"]))
+            outcome.pids.add(message["pid"])
         else:
             _keep(outcome, event, name, message)
         return event == "expired"

@@ -74,11 +74,19 @@ def _errors(state: NodeState, launch: Launch, earlier: Sequence[Launch]) -> Iter
 
 
 def _moved(state: NodeState) -> list[str]:
-    """The counters that rose by more than a launch may bring; `port counter` and plain names are both known."""
+    """The counters of ports that took part which rose by more than a launch may bring; `port counter` each."""
     allowed = limits()["port_errors"]["allowed"]
     return sorted(
-        name for name, rise in state.port_errors.items() if rise > allowed.get(name.replace("/", " ").split()[-1], 0)
+        name
+        for name, rise in state.port_errors.items()
+        if rise > allowed.get(name.replace("/", " ").split()[-1], 0) and _took_part(name.split(" ")[0], state)
     )
+
+
+def _took_part(port: str, state: NodeState) -> bool:
+    """Whether the port carried a fair part of the node's traffic; where its traffic is unknown it may have."""
+    traffic = {name: sum(ways) for name, ways in state.port_bytes.items()}
+    return port not in traffic or traffic[port] >= limits()["port_errors"]["part"] * max(traffic.values())
 
 
 def _own_doing(counter: str, node: str, candidate: str, earlier: Sequence[Launch]) -> bool:

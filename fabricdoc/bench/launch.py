@@ -123,7 +123,7 @@ def describe(
             "proof": proof,
             "timings_s": end.timings_s,
             "stacks": stacks_of(outcome),
-            "states": tuple(state_of(name, said) for name, said in sorted(outcome.states.items())),
+            "states": tuple(state_of(name, said, outcome.pids) for name, said in sorted(outcome.states.items())),
         }
     )
 

@@ -5,7 +5,7 @@ A node's word is untrusted: numbers and lists are bounded, and what does not fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -19,15 +19,20 @@ _NAME_LENGTH = 80
 _LARGEST = 2**63 - 1
 
 
-def state_of(node: str, said: Mapping[str, Any]) -> NodeState:
-    """The state of one node out of an agent's `state` event."""
+def state_of(node: str, said: Mapping[str, Any], ours: Collection[int] = ()) -> NodeState:
+    """The state of one node out of an agent's `state` event.
+
+    `ours` are the pids of our ranks on all nodes: nodes that share a machine see each other's on its GPUs, and each
+    agent knows its own ranks alone.
+    """
     try:
         return NodeState(
             node=node,
             sm_clock_mhz=_fact(said.get("sm_clock_mhz"), _pair),
             throttled=_fact(said.get("throttled"), lambda value: tuple(_name(one) for one in _items(value))),
             other_gpu_processes=_fact(
-                said.get("other_gpu_processes"), lambda value: tuple(_count(one) for one in _items(value))
+                said.get("other_gpu_processes"),
+                lambda value: tuple(pid for one in _items(value) if (pid := _count(one)) not in ours),
             ),
             load_1min=_fact(said.get("load_1min"), _load),
             port_bytes=_table(said.get("port_bytes"), _pair),

@@ -151,7 +151,7 @@ def test_agents_after_killed_ones_are_told_the_ranks_of_the_last_launch_by_pid_a
     )
     wires.answers = {"alpha": {"ended": [7], "alive": []}, "beta": {"ended": [], "alive": [8]}}
     made = agents(wires)
-    made.launch(order())
+    assert made.launch(order()).pids == {7, 8}
     wires.sent.clear()
     assert made._end_leftovers() == {"beta": (8,)}
     assert wires.sent == [

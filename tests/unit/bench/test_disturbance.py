@@ -44,6 +44,12 @@ def test_quiet_nodes_and_unknown_facts_disturb_nothing() -> None:
         ([_state(port_errors={"port_rcv_errors": 1})], "alpha: port_rcv_errors rose by 1"),
         ([_state(port_errors={"mlx5_0/1 out_of_sequence": 11})], "alpha: mlx5_0/1 out_of_sequence rose by 11"),
         ([_state(port_errors={"mlx5_0/1 out_of_sequence": 10, "np_cnp_sent": 5000})], ""),
+        ([_state(port_errors={"eth0 rx_errors": 9}, port_bytes={"eth0": (9, 0), "mlx5_0/1": (500, 500)})], ""),
+        ([_state(port_errors={"p1 rx_errors": 9}, port_bytes={"p1": (90, 90), "p0": (500, 500)})],
+         "alpha: p1 rx_errors rose by 9"),
+        ([_state(port_errors={"p0 rx_dropped": 100}, port_bytes={"p0": (500, 500)})], ""),
+        ([_state(port_errors={"p0 rx_dropped": 101}, port_bytes={"p0": (500, 500)})],
+         "alpha: p0 rx_dropped rose by 101"),
     ],
 )  # fmt: skip
 def test_each_kind_is_told_by_node_and_number(states: list[NodeState], reason: str) -> None:

@@ -40,6 +40,12 @@ def test_what_fits_is_kept_as_it_is() -> None:
     assert state.port_errors == {"enp1s0f0np0 rx_dropped": 3}
 
 
+def test_ranks_of_other_nodes_on_the_same_machine_are_ours_and_disturb_nothing() -> None:
+    said = SAID | {"other_gpu_processes": [7, 4321, 8]}
+    assert state_of("alpha", said, {7, 8}).other_gpu_processes == (4321,)
+    assert state_of("alpha", said, {7, 8, 4321}).other_gpu_processes == ()
+
+
 def test_what_is_unknown_keeps_its_reason_and_what_is_missing_was_not_read() -> None:
     state = state_of("alpha", {"sm_clock_mhz": {"unknown": "no driver"}})
     assert state.sm_clock_mhz == Unknown(unknown="no driver")
