@@ -1,7 +1,7 @@
 """Kills at random moments, over every kind of process of a bench: nothing finished is lost, nothing lives on.
 
 A tiny plan with gloo between two lab nodes is begun, struck and taken up again until so many kills were dealt; then it
-is let go on to its end. FABRICDOC_KILLS says how many (16 by default: fifty take some seven minutes on two idle cores),
+is let go on to its end. FABRICDOC_KILLS says how many (12; fifty took five and a half minutes on two idle cores),
 FABRICDOC_KILL_SEED which moments.
 """
 
@@ -25,7 +25,7 @@ from fabricdoc.model.run import Launch, Run
 from fabricdoc.store import RunStore
 from tests.lab.marked import Command, namespaces_alive, wait_until
 
-KILLS = int(os.environ.get("FABRICDOC_KILLS", "16"))
+KILLS = int(os.environ.get("FABRICDOC_KILLS", "12"))
 SEED = int(os.environ.get("FABRICDOC_KILL_SEED", "1"))
 KINDS = ("bench", "agent", "rank", "any")
 BEGINS = re.compile(r"^ *(?:proof|search|combine|confirm)\b[^:]*: ", re.MULTILINE)
@@ -111,7 +111,7 @@ class Siege:
         else:
             nodes = ",".join(f"{node.name}={node.target}" for node in self.lab.nodes)
             words = ["bench", "--json", "--nodes", nodes, "--ports", ",".join(self.lab.nodes[0].ports), "--backend",
-                     "gloo", "--sizes", "8", "--blocks", "3"]  # fmt: skip
+                     "gloo", "--both-nics", "--sizes", "8"]  # fmt: skip
         return Sitting(Command([*words, "--store", str(self.store)], XDG_STATE_HOME=str(self.store.parent)))
 
     def strike(self, sitting: Sitting, kills: int) -> None:
