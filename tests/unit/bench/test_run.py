@@ -122,7 +122,7 @@ def test_a_disturbance_that_does_not_end_is_not_measured_for_ever(monkeypatch, t
 
 @pytest.mark.parametrize("search", ["grid", "adaptive"])
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("every", [pytest.param(2, marks=pytest.mark.long), 29])
+@pytest.mark.parametrize("every", [pytest.param(5, marks=pytest.mark.long), 29])
 def test_a_kill_at_any_place_loses_no_launch_and_the_course_goes_on(monkeypatch, tmp_path, search, every) -> None:
     plan = plan_of(candidates(3), search=search)
     factor = timed(gains={"c1": 1.4, "c2": 1.15})

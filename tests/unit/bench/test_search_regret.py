@@ -31,16 +31,15 @@ def test_a_few_replays_lose_little_and_launch_a_quarter_at_most() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_of_two_hundred_replays_on_twenty_grids_half_lose_two_per_cent_at_most_and_few_much() -> None:
-    replays = _replays(20, 10)
+def test_of_a_hundred_replays_on_twenty_grids_half_lose_two_per_cent_at_most_and_few_much() -> None:
+    replays = _replays(20, 5)
     median, _, share = summary(replays)
     unseen = sorted(one.unseen_regret for one in replays)
-    assert len(replays) == 200
+    assert len(replays) == 100
     assert median <= 0.02
     assert quantile(unseen, 0.5) <= 0.02
-    assert (
-        quantile(unseen, 0.95) <= 0.12
-    )  # grids of chance have deep pairs that alone are slow; recorded ones are tamer
+    # grids of chance have deep pairs that alone are slow; recorded ones are tamer
+    assert quantile(unseen, 0.95) <= 0.12
     assert share <= 0.25
 
 
