@@ -111,7 +111,7 @@ class Siege:
         else:
             nodes = ",".join(f"{node.name}={node.target}" for node in self.lab.nodes)
             words = ["bench", "--json", "--nodes", nodes, "--ports", ",".join(self.lab.nodes[0].ports), "--backend",
-                     "gloo", "--both-nics", "--sizes", "8"]  # fmt: skip
+                     "gloo", "--both-nics", "--sizes", "8", "--blocks", "3"]  # fmt: skip
         return Sitting(Command([*words, "--store", str(self.store)], XDG_STATE_HOME=str(self.store.parent)))
 
     def strike(self, sitting: Sitting, kills: int) -> None:
