@@ -13,16 +13,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricdoc.bench import DECIDING_BLOCKS
 from fabricdoc.demo.gpu import GpuShare, share_gpus
 from fabricdoc.demo.leave import Folder
 from fabricdoc.errors import InconclusiveError, StoreError, ToolError
 from fabricdoc.export import env_file
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
+from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Objective
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
-from fabricdoc.tuning import preset_to_toml
+from fabricdoc.tuning import build_preset, preset_to_toml
 from fabricdoc.workflow import Request, check_gate, look_once, measure, opened_agents, prepare, with_cables
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[
         measured = _bench(request, screen, folder, specs, fabric)
     except StoreError as error:  # the demo's store lies in its folder, and it has no --store
         raise StoreError(error.message, fix="free space there, or name another folder with -o DIR") from error
-    return _write_and_gate(screen, folder, specs, measured)
+    return _write_and_gate(screen, folder, specs, measured, fabric)
 
 
 def _refuse_without_torch(python: str) -> None:
@@ -126,11 +128,22 @@ def _bench(request: DemoRequest, screen: Screen, folder: Folder, specs: list[Nod
     return measured
 
 
-def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measured: Measured) -> int:
-    preset = measured.recommended.preset
-    if preset is None:
-        reason = measured.recommended.verdict.reason
-        raise InconclusiveError(f"no preset: {reason}", fix="fabricdoc demo --blocks 6", id="inconclusive")
+def _preset(screen: Screen, measured: Measured, fabric: Fabric) -> Preset:
+    """The preset of the verdict; on a machine too noisy to tell sets apart, what the fabric needs whatever is measured.
+
+    `fabricdoc bench` gives none then: it is the rest of the story that a demo shows.
+    """
+    run, verdict = measured.run, measured.recommended.verdict
+    if measured.recommended.preset is not None:
+        return measured.recommended.preset
+    if run.plan.blocks < DECIDING_BLOCKS:
+        raise InconclusiveError(f"no preset: {verdict.reason}", fix="fabricdoc demo --blocks 6", id="inconclusive")
+    screen.progress("this machine is too noisy for a verdict; going on with base, which is placed and not measured")
+    return build_preset(run, verdict, fabric)
+
+
+def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measured: Measured, fabric: Fabric) -> int:
+    preset = _preset(screen, measured, fabric)
     screen.step("preset and export-env")
     folder.leave("preset.toml", preset_to_toml(preset))
     for node in preset.nodes:

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from fabricdoc.demo import run
 from fabricdoc.demo.gpu import GpuShare
 from fabricdoc.demo.leave import Folder
 from fabricdoc.demo.mps_guard import children, environment
-from fabricdoc.errors import ToolError
+from fabricdoc.errors import InconclusiveError, ToolError
 
 pytestmark = pytest.mark.unit
 
@@ -97,3 +99,24 @@ def test_without_torch_the_demo_says_so_before_it_starts_anything(
         run.run_demo(run.DemoRequest(folder=tmp_path), screen=None)  # type: ignore[arg-type]
     assert caught.value.id == "torch-missing"
     assert "make demo" in caught.value.fix
+
+
+def measured(plan_blocks: int, preset: object = None) -> Any:
+    plan = SimpleNamespace(blocks=plan_blocks)
+    verdict = SimpleNamespace(reason="too noisy")
+    return SimpleNamespace(run=SimpleNamespace(plan=plan), recommended=SimpleNamespace(verdict=verdict, preset=preset))
+
+
+def test_a_machine_too_noisy_for_a_verdict_is_shown_the_rest_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    screen = SimpleNamespace(progress=said.append)
+    monkeypatch.setattr(run, "build_preset", lambda *_: "base's own lines")
+    assert run._preset(screen, measured(6), None) == "base's own lines"  # type: ignore[arg-type]
+    assert "too noisy" in said[0]
+    assert run._preset(screen, measured(6, "the verdict's"), None) == "the verdict's"  # type: ignore[arg-type]
+
+
+def test_with_too_few_blocks_a_demo_says_how_many_it_takes() -> None:
+    with pytest.raises(InconclusiveError) as told:
+        run._preset(SimpleNamespace(), measured(2), None)  # type: ignore[arg-type]
+    assert told.value.fix == "fabricdoc demo --blocks 6"
