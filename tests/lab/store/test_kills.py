@@ -1,7 +1,7 @@
 """Kills at random moments, over every kind of process of a bench: nothing finished is lost, nothing lives on.
 
 A tiny plan with gloo between two lab nodes is begun, struck and taken up again until so many kills were dealt; then it
-is let go on to its end. FABRICDOC_KILLS says how many (12; fifty took five and a half minutes on two idle cores),
+is let go on to its end. FABRICDOC_KILLS says how many (6; fifty took five and a half minutes on two idle cores),
 FABRICDOC_KILL_SEED which moments.
 """
 
@@ -25,7 +25,7 @@ from fabricdoc.model.run import Launch, Run
 from fabricdoc.store import RunStore
 from tests.lab.marked import Command, namespaces_alive, wait_until
 
-KILLS = int(os.environ.get("FABRICDOC_KILLS", "12"))
+KILLS = int(os.environ.get("FABRICDOC_KILLS", "6"))
 SEED = int(os.environ.get("FABRICDOC_KILL_SEED", "1"))
 KINDS = ("bench", "agent", "rank", "any")
 BEGINS = re.compile(r"^ *(?:proof|search|combine|confirm)\b[^:]*: ", re.MULTILINE)
