@@ -13,7 +13,7 @@ from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
 from fabricdoc.model.run import Run
 from fabricdoc.model.verdict import Verdict
-from fabricdoc.store import RunStore
+from fabricdoc.store import RunStore, SampleKey
 from fabricdoc.tuning import read_preset
 from tests.lab.marked import Command, namespaces_alive
 
@@ -119,7 +119,9 @@ def test_cells_summarise_the_stored_samples(demo: Shown) -> None:
     launch = next(x for x in run.launches if x.status == "ok" and x.round == "search")
     samples = store.samples(run.id, launch.number)
     for cell in launch.cells:
-        per_rank = [samples[(cell.view, cell.op, cell.size, cell.dtype, rank)] for rank in range(2)]  # type: ignore[index]
+        per_rank = [
+            samples[SampleKey(cell.view, cell.op, cell.size, cell.dtype, rank, cell.in_place)] for rank in range(2)
+        ]
         worst = sorted(max(pair) for pair in zip(*per_rank, strict=False))
         middle = (worst[(len(worst) - 1) // 2] + worst[len(worst) // 2]) / 2
         assert cell.median_us == pytest.approx(middle, rel=1e-4)
