@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fabricdoc.nccl import catalogue, nearest, reject_unsafe
+from fabricdoc.nccl import catalogue, must_agree, nearest, reject_unsafe
 
 AT_LOAD = ("LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
 """Read by the loader, or when torch is imported: a set with one of them needs an agent of its own."""
@@ -62,8 +62,7 @@ def unequal(common: Mapping[str, str], nodes: Mapping[str, Mapping[str, str]]) -
     A node's own value wins over the common one; None where all agree.
     """
     for name in sorted({name for own in nodes.values() for name in own}):
-        entry = catalogue().get(name)
-        if entry is None or entry.per_rank_may_differ is not False:
+        if not must_agree(name):
             continue
         values = {node: own.get(name, common.get(name, UNSET)) for node, own in nodes.items()}
         if len(set(values.values())) > 1:

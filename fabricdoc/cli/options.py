@@ -77,6 +77,13 @@ def resolve_nodes(
     return specs
 
 
+def nodes_if_named(
+    nodes: Sequence[str], python: str = "", hostfile: Path | None = None, *, slurm: bool = False
+) -> tuple[NodeSpec, ...]:
+    """The nodes that the command line names, () where it names none and the command has nodes of its own to take."""
+    return resolve_nodes(nodes, (), python, hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
+
+
 def _named(nodes: Sequence[str], config: Config, hostfile: Path | None, slurm: bool) -> tuple[NodeSpec, ...]:
     from fabricdoc.transport import allocated_nodes, parse_nodes, read_hostfile
 

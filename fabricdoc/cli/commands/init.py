@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Slurm, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Slurm, nodes_if_named
 from fabricdoc.cli.terminal import screen
 
 Force = Annotated[bool, typer.Option("--force", help="Replace a fabric.toml that is there already.")]
@@ -35,7 +35,7 @@ def init(
 
     out, file = screen(as_json=as_json), Path(FILE_NAME)
     check_absent(file, force=force)
-    named = resolve_nodes(nodes, hostfile=hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
+    named = nodes_if_named(nodes, hostfile=hostfile, slurm=slurm)
     text = config_text(find_nodes(named, out.progress))
     write_config(file, text, force=force)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, Store, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, Store, nodes_if_named, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 What = Annotated[
@@ -94,7 +94,7 @@ def gate(
 
     out = screen(as_json=as_json)
     wanted = find_preset(preset, store, out.progress)
-    specs = resolve_nodes(nodes, (), python, hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
+    specs = nodes_if_named(nodes, python, hostfile, slurm=slurm)
     answer = check_gate(wanted, specs, out.progress, python)
     out.document(answer)
     return gate_status(answer)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from fabricdoc.cli.commands.preset import PresetOption
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Slurm, Store, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Slurm, Store, nodes_if_named
 from fabricdoc.cli.terminal import screen
 
 
@@ -48,7 +48,7 @@ def verify_env(
     out = screen(as_json=as_json)
     wanted = find_preset(preset, store, out.progress)
     only = choose_node(wanted, node, this_hostname()).name if node else None
-    specs = resolve_nodes(nodes, (), python, hostfile, slurm=slurm) if nodes or hostfile or slurm else ()
+    specs = nodes_if_named(nodes, python, hostfile, slurm=slurm)
     answer = check_delivery(wanted, wheres, specs, out.progress, only, python)
     out.document(answer)
     return delivery_status(answer)
