@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.transport import NodeSpec, open_channels
+from tests.procfs import children, is_gone
 
 pytestmark = pytest.mark.lab
 
@@ -170,17 +171,6 @@ def pair(shared_pair: Pair) -> Pair:
     """The agents are used again: no launch may have left a process."""
     assert all(children(node.process.pid) == [] for node in shared_pair.nodes)
     return shared_pair
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
-    except OSError:
-        return True
 
 
 def work_of(

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,7 @@ from fabricdoc.model.run import Launch, Plan, Rank
 from fabricdoc.transport import NodeSpec
 from tests.lab.cabling import CUT, LINK
 from tests.lab.conftest import Inside
+from tests.procfs import children_if_alive, cpu_ticks
 
 MENDED = LINK + "ip.tc('del', index=at, handle=0x10000, parent=0xFFFFFFFF)"
 
@@ -53,7 +53,7 @@ class Bench:
 
     def is_whole(self) -> bool:
         """Whether the next launch runs as if nothing had been, and no process of the last is left on any node."""
-        assert all(children(self.agent_pid(node)) == [] for node in self.agents.hello)
+        assert all(children_if_alive(self.agent_pid(node)) == [] for node in self.agents.hello)
         launch = self.launch(size=8)
         assert launch.status == "ok", launch.reason
         return len(launch.states) == 2
@@ -83,20 +83,13 @@ def bench(lab: Lab) -> Iterator[Bench]:
         yield Bench(agents, plan, rails[0].port(names[0]).ip or "", rails[0].port("beta").netdev)
 
 
-def children(pid: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-
-
 def strike(pid: int, blow: Callable[[int], None]) -> threading.Thread:
     """Wait for the first child of `pid` (a rank process) to live a moment, then strike it."""
 
     def watch() -> None:
         end = time.monotonic() + 30
         while time.monotonic() < end:
-            for rank in children(pid):
+            for rank in children_if_alive(pid):
                 if _cpu_ticks(rank) > 40:
                     blow(rank)
                     return
@@ -109,10 +102,9 @@ def strike(pid: int, blow: Callable[[int], None]) -> threading.Thread:
 
 def _cpu_ticks(pid: int) -> int:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return cpu_ticks(pid)
     except OSError:
         return 0
-    return int(fields[11]) + int(fields[12])
 
 
 def test_a_rank_that_is_killed_is_named_and_the_next_launch_is_whole(bench: Bench) -> None:

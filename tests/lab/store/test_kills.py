@@ -24,6 +24,7 @@ from fabricdoc.lab import Lab
 from fabricdoc.model.run import Launch, Run
 from fabricdoc.store import RunStore
 from tests.lab.marked import Command, namespaces_alive, wait_until
+from tests.procfs import children_if_alive
 
 KILLS = int(os.environ.get("FABRICDOC_KILLS", "6"))
 SEED = int(os.environ.get("FABRICDOC_KILL_SEED", "1"))
@@ -31,13 +32,6 @@ KINDS = ("bench", "agent", "rank", "any")
 BEGINS = re.compile(r"^ *(?:proof|search|combine|confirm)\b[^:]*: ", re.MULTILINE)
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(300 + 12 * KILLS)]
-
-
-def children(pid: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 def is_agent(pid: int) -> bool:
@@ -67,9 +61,11 @@ class Sitting:
         bench = self.command.process.pid
         pids = sorted(self.command.pids() - {bench})
         agents = [
-            pid for pid in pids if is_agent(pid) and not any(pid in children(one) for one in pids if is_agent(one))
+            pid
+            for pid in pids
+            if is_agent(pid) and not any(pid in children_if_alive(one) for one in pids if is_agent(one))
         ]
-        ranks = sorted({child for agent in agents for child in children(agent)})
+        ranks = sorted({child for agent in agents for child in children_if_alive(agent)})
         return {"bench": [bench], "agent": agents, "rank": ranks, "any": pids}[kind]
 
     def begun(self) -> int:

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.procfs import children, cpu_ticks, is_gone
+
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
 
 ROOT = Path(__file__).parents[3]
@@ -148,10 +150,6 @@ def agent(tmp_path: Path) -> Iterator[Talk]:
                 stream.close()
 
 
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def ranks_of(pid: int) -> list[int]:
     """Its children with a session of their own: those that look at the node have none, and are over soon."""
     found = []
@@ -159,13 +157,6 @@ def ranks_of(pid: int) -> list[int]:
         with suppress(ProcessLookupError):
             found += [child] if os.getsid(child) == child else []
     return found
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
-    except OSError:
-        return True
 
 
 def wait_for(reached: Callable[[], bool]) -> None:
@@ -485,21 +476,16 @@ def test_ctrl_c_is_left_to_the_controller(agent: Talk) -> None:
 def test_an_idle_agent_sleeps(agent: Talk) -> None:
     agent.send(do="hello")
     agent.hear()
-    spent = [_cpu_ticks(agent.process.pid)]
+    spent = [cpu_ticks(agent.process.pid)]
     select.select([], [], [], 0.5)
-    spent.append(_cpu_ticks(agent.process.pid))
+    spent.append(cpu_ticks(agent.process.pid))
     assert spent[1] - spent[0] <= 1
 
 
 def test_a_rank_that_closed_its_pipe_costs_nothing(agent: Talk) -> None:
     agent.launch("mute", deadline_s=2)
     agent.until("phase", phase="measure")
-    spent = _cpu_ticks(agent.process.pid)
+    spent = cpu_ticks(agent.process.pid)
     end = done_of(agent.until("launch_done", status="timeout"))[0]
     assert "in play" in end["reason"]
-    assert _cpu_ticks(agent.process.pid) - spent < 40, "of some 200 ticks"
-
-
-def _cpu_ticks(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+    assert cpu_ticks(agent.process.pid) - spent < 40, "of some 200 ticks"
