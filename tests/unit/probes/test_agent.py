@@ -129,6 +129,12 @@ class Talk:
             heard.append(self.hear())
         return heard
 
+    def until_all_in(self, phase: str, *, ranks: int) -> None:
+        """Until each of them told this phase: which of two ranks tells it first is the scheduler's choice."""
+        told: set[int] = set()
+        while len(told) < ranks:
+            told.add(self.until("phase", phase=phase)[-1]["rank"])
+
     def leave(self) -> int:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -327,8 +333,7 @@ def test_a_rank_too_long_in_one_phase_ends_them_all_with_their_stacks(agent: Tal
 
 def test_stop_with_stacks_lets_each_rank_tell_where_it_stands(agent: Talk) -> None:
     agent.launch("hang", ranks=2)
-    agent.until("phase", phase="measure", rank=0)
-    agent.until("phase", phase="measure", rank=1)
+    agent.until_all_in("measure", ranks=2)
     agent.send(do="stop", number=7, stacks=True)
     ends = done_of(agent.until("launch_done"))
     assert all(end["stack"][-1].endswith("in play") for end in ends.values())
