@@ -13,10 +13,11 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.workflow.beginning import preset_from_scan
-    from fabricdoc.workflow.checking import check_gate, find_preset, this_hostname
+    from fabricdoc.workflow.checking import check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
+    from fabricdoc.workflow.meant import find_preset, this_hostname
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
     from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
 
 HOMES = {
     "beginning": ("preset_from_scan",),
-    "checking": ("check_gate", "find_preset", "this_hostname"),
+    "checking": ("check_gate", "check_level"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
+    "meant": ("find_preset", "this_hostname"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
     "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
@@ -72,6 +74,7 @@ __all__ = [
     "check_absent",
     "check_delivery",
     "check_gate",
+    "check_level",
     "check_request",
     "config_text",
     "find_nodes",

@@ -1,55 +1,80 @@
-"""The gate's job: look at the preset's nodes as they are now and compare them with its fingerprint."""
+"""The gate's job: look at the preset's nodes as they are now, judge them, and go as deep as the level says.
+
+The quick level only looks. What deeper levels add stands in modules of their own, named in LEVELS.
+"""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from glob import escape
-from pathlib import Path
+from importlib import import_module
 
-from fabricdoc.files import is_file
+from fabricdoc.errors import UsageError
 from fabricdoc.gate import judge_gate
-from fabricdoc.model.gate import Gate
+from fabricdoc.model.findings import Finding
+from fabricdoc.model.gate import Gate, GateCheck
 from fabricdoc.model.preset import Preset
-from fabricdoc.store import RunStore
-from fabricdoc.transport import Config, NodeSpec, parse_nodes
-from fabricdoc.tuning import read_preset
+from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.looking import look
-from fabricdoc.workflow.recommending import latest_preset
+from fabricdoc.workflow.meant import nodes_of
+
+Progress = Callable[[str], None]
+LEVELS: Mapping[str, tuple[str, ...]] = {"quick": ()}
+"""Level -> the modules of this room that it adds to the quick one, in order.
+
+Each has `deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added`.
+"""
 
 
-def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
-    """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
-    if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
-        return read_preset(Path(wanted))
-    return latest_preset(RunStore.open(store), wanted, progress)
+@dataclass(frozen=True)
+class Asked:
+    """What a gate was asked: the preset, the nodes with their targets, and the monotonic time it must end by."""
+
+    preset: Preset
+    specs: tuple[NodeSpec, ...]
+    level: str = "quick"
 
 
-def this_hostname() -> str:
-    """This machine's hostname, to find its node in a preset."""
-    return socket.gethostname()
+@dataclass(frozen=True)
+class Added:
+    """What a deeper level found: checks beside the quick ones, and their causes with what to do."""
+
+    checks: tuple[GateCheck, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
-def nodes_of(preset: Preset) -> tuple[NodeSpec, ...]:
-    """The preset's nodes by the targets and with the pythons they were measured at."""
-    specs = parse_nodes([f"{node.name}={node.target}" for node in preset.nodes], Config())
-    pythons = {node.name: node.python for node in preset.nodes}
-    return tuple(replace(spec, python=pythons[spec.name]) for spec in specs)
+def check_level(level: str) -> None:
+    """UsageError for a level that isn't."""
+    if level not in LEVELS:
+        raise UsageError(f"--level {level[:40]!r} is none", fix=f"levels: {', '.join(LEVELS)}")
 
 
-def check_gate(preset: Preset, specs: Sequence[NodeSpec], progress: Callable[[str], None], python: str = "") -> Gate:
+def check_gate(
+    preset: Preset, specs: Sequence[NodeSpec], progress: Progress, python: str = "", *, level: str = "quick"
+) -> Gate:
     """Scan the nodes (the preset's own unless others are named), prove the links again, and compare.
 
     `python` replaces the python of every node.
     """
+    check_level(level)
+    asked = Asked(preset, _nodes(preset, specs, python), level)
+    fabric = look(asked.specs, progress)
+    gate = judge_gate(preset, fabric)
+    for step in LEVELS[level] if gate is not None and gate.answer == "fit" else ():
+        added: Added = import_module(f"fabricdoc.workflow.{step}").deepen(asked, fabric, progress)
+        gate = _deeper(gate, added)
+    return gate
+
+
+def _deeper(gate: Gate, added: Added) -> Gate:
+    return gate.model_copy(
+        update={"checks": (*gate.checks, *added.checks), "findings": (*gate.findings, *added.findings)}
+    )
+
+
+def _nodes(preset: Preset, specs: Sequence[NodeSpec], python: str) -> tuple[NodeSpec, ...]:
     # by name, never as a pattern: a preset from elsewhere must not send beacons out of more ports than it names
     ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in preset.fingerprint.nodes}
-    nodes = [_with_ports(spec, ports.get(spec.name, ())) for spec in (specs or nodes_of(preset))]
-    if python:
-        nodes = [replace(spec, python=python) for spec in nodes]
-    return judge_gate(preset, look(nodes, progress))
-
-
-def _with_ports(spec: NodeSpec, ports: tuple[str, ...]) -> NodeSpec:
-    return replace(spec, ports=spec.ports or ports)
+    nodes = [replace(spec, ports=spec.ports or ports.get(spec.name, ())) for spec in (specs or nodes_of(preset))]
+    return tuple(replace(spec, python=python) if python else spec for spec in nodes)

@@ -19,7 +19,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import Preset
 from fabricdoc.nccl import LogFile, LogReader, speaker
 from fabricdoc.transport import Answer, NodeSpec, ask
-from fabricdoc.workflow.checking import nodes_of, this_hostname
+from fabricdoc.workflow.meant import nodes_of, this_hostname
 
 Kind = Literal["pid", "container", "log"]
 DEADLINE_S = 20.0

@@ -1,4 +1,4 @@
-"""`export-env` and `gate`: write the variables of a node, and refuse a launch on another fabric."""
+"""`export-env`: write the variables of a node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Python, Slurm, Store, nodes_if_named, resolve_nodes
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Ports, Store, resolve_nodes
 from fabricdoc.cli.terminal import screen
 
 What = Annotated[
@@ -20,9 +20,8 @@ PresetOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the program."""
+    """Add the command to the program."""
     app.command("export-env", short_help="Write a node's variables.")(export_env)
-    app.command("gate", short_help="May this job start here and now?")(gate)
 
 
 def export_env(
@@ -77,24 +76,3 @@ def export_env(
         out.progress(told)
     out.text(text)
     return 0
-
-
-def gate(
-    preset: PresetOption = None,
-    nodes: Nodes = [],  # noqa: B006
-    hostfile: Hostfile = None,
-    slurm: Slurm = False,
-    python: Python = "",
-    store: Store = None,
-    as_json: Json = False,
-) -> int:
-    """May this job start here and now? Compares the nodes with the preset's fingerprint; starts nothing."""
-    from fabricdoc.gate import gate_status
-    from fabricdoc.workflow import check_gate, find_preset
-
-    out = screen(as_json=as_json)
-    wanted = find_preset(preset, store, out.progress)
-    specs = nodes_if_named(nodes, python, hostfile, slurm=slurm)
-    answer = check_gate(wanted, specs, out.progress, python)
-    out.document(answer)
-    return gate_status(answer)

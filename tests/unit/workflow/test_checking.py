@@ -12,7 +12,7 @@ from fabricdoc.errors import UsageError
 from fabricdoc.model.preset import Fingerprint, NodePreset, NodePrint, PortPrint, Preset
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import preset_to_toml
-from fabricdoc.workflow import checking
+from fabricdoc.workflow import checking, meant
 from fabricdoc.workflow.recommending import latest_preset
 
 pytestmark = pytest.mark.unit
@@ -34,7 +34,7 @@ def preset() -> Preset:
 
 
 def test_the_gate_looks_at_the_presets_own_nodes() -> None:
-    (spec,) = checking.nodes_of(preset())
+    (spec,) = meant.nodes_of(preset())
     assert (spec.name, spec.target) == ("alpha", "netns:7")
 
 
@@ -50,24 +50,24 @@ def test_beacons_leave_from_the_fingerprints_ports_unless_others_are_listed(monk
 def test_a_preset_file_needs_no_store(tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
     file.write_text(preset_to_toml(preset()))
-    assert checking.find_preset(str(file), tmp_path / "no-store" / "x.sqlite") == preset()
+    assert meant.find_preset(str(file), tmp_path / "no-store" / "x.sqlite") == preset()
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        checking.find_preset(str(tmp_path / "absent.toml"), None)
+        meant.find_preset(str(tmp_path / "absent.toml"), None)
     assert "absent.toml" in caught.value.message
 
 
 def test_without_any_run_there_is_no_preset(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        checking.find_preset(None, tmp_path / "runs.sqlite")
+        meant.find_preset(None, tmp_path / "runs.sqlite")
 
 
 def test_every_node_keeps_the_python_it_was_measured_with(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = (NodePreset(name="alpha", target="netns:7", python="/opt/venv/bin/python3"),)
     measured = preset().model_copy(update={"nodes": nodes})
-    assert [spec.python for spec in checking.nodes_of(measured)] == ["/opt/venv/bin/python3"]
+    assert [spec.python for spec in meant.nodes_of(measured)] == ["/opt/venv/bin/python3"]
     seen: list[NodeSpec] = []
     monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
     monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
@@ -111,3 +111,9 @@ def test_a_presets_ports_are_names_never_patterns(monkeypatch: pytest.MonkeyPatc
     hostile = given.model_copy(update={"fingerprint": Fingerprint(nodes=nodes)})
     checking.check_gate(hostile, (), lambda _: None)
     assert [fnmatchcase(name, seen[0].ports[0]) for name in ("*", "eth0")] == [True, False]
+
+
+def test_a_level_that_is_none_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        checking.check_level("deep")
+    assert "quick" in caught.value.fix
