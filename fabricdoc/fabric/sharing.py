@@ -113,14 +113,20 @@ class Turn:
         """The next message of this probe on any node, None after the time; NodeError when all have ended."""
         end = time.monotonic() + timeout_s
         while True:
+            got = self._next(max(0.0, end - time.monotonic()))
+            if got is None or got[1].get("event") != "ended":
+                return got
+
+    def _next(self, timeout_s: float) -> tuple[str, Message] | None:
+        """As `receive`, and also that a probe has ended: who waits for that must not wait longer."""
+        end = time.monotonic() + timeout_s
+        while True:
             got = self._host.receive(max(0.0, end - time.monotonic()))
-            if got is None or got[0] not in self._running:
-                if got is None:
-                    return None
-                continue
-            if got[1].get("event") in ("closed", "ended"):
-                self._running.discard(got[0])
-            if got[1].get("event") != "ended":
+            if got is None:
+                return None
+            if got[0] in self._running:
+                if got[1].get("event") in ("closed", "ended"):
+                    self._running.discard(got[0])
                 return got
 
     def close(self) -> None:
@@ -130,7 +136,7 @@ class Turn:
         end = time.monotonic() + END_S
         try:
             while self._running - set(self._host.failed) and (left := end - time.monotonic()) > 0:
-                self.receive(left)
+                self._next(left)
         except NodeError:  # all have ended
             return
         for name in self._running - set(self._host.failed):

@@ -29,6 +29,7 @@ class Fake:
         self.sent: list[Said] = []
         self.said: list[Said] = []
         self.closed = 0
+        self.waited = 0
         self.names: tuple[str, ...] = ()
 
     def open_some(
@@ -46,6 +47,7 @@ class Fake:
             self.said.append((name, {"event": "ended", "probe": "x", "status": 0}))
 
     def receive(self, _timeout_s: float) -> Said | None:
+        self.waited += not self.said
         return self.said.pop(0) if self.said else None
 
     def close(self) -> None:
@@ -80,6 +82,13 @@ def test_three_probes_take_one_start_and_are_begun_in_turn(fake: Fake) -> None:
         {"do": "end"},
     ]
     assert fake.closed == 1
+
+
+def test_the_end_of_a_probe_is_not_waited_for_when_all_nodes_have_said_it(fake: Fake) -> None:
+    with sharing():
+        for module in ("beacon", "reach"):
+            open_some(SPECS, module)[0].close()
+    assert fake.waited == 0
 
 
 def test_outside_and_for_other_probes_each_is_started_by_itself(fake: Fake) -> None:
