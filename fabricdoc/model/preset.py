@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import Document, Fact, Frozen
+from fabricdoc.model.run import Dtype, Op, View
 
 
 class Line(Frozen):
@@ -56,10 +57,28 @@ class Fingerprint(Frozen):
     nodes: tuple[NodePrint, ...] = ()
 
 
+class Latency(Frozen):
+    """What one shape took under the preset's variables when they were measured, in microseconds.
+
+    The lowest, the middle and the highest of its launches' medians (a median over calls of the maximum over ranks).
+    """
+
+    view: View
+    op: Op
+    size: int
+    dtype: Dtype
+    in_place: bool = True
+    low_us: float
+    median_us: float
+    high_us: float
+    launches: int
+
+
 class Preset(Document):
     """The recommended variables; `exercised` says on what they were measured and what was not tried.
 
-    `expires` is a time (ISO 8601, UTC) after which they are to be measured again, "" for none.
+    `expires` is a time (ISO 8601, UTC) after which they are to be measured again, "" for none. `latencies` is what the
+    gate holds a new launch against, with as many ranks per node; empty where nothing was measured.
     """
 
     kind: ClassVar[str] = "preset"
@@ -76,3 +95,5 @@ class Preset(Document):
     expires: str = ""
     nodes: tuple[NodePreset, ...] = ()
     fingerprint: Fingerprint = Fingerprint()
+    ranks_per_node: int = 1
+    latencies: tuple[Latency, ...] = ()

@@ -15,6 +15,7 @@ from fabricdoc.model.preset import Line, NodePreset, Preset
 from fabricdoc.model.run import Candidate, NodeContext, Proof, Run
 from fabricdoc.model.verdict import CandidateVerdict, Verdict
 from fabricdoc.tuning.fingerprint import ends_of, fingerprint
+from fabricdoc.tuning.latencies import latencies_of
 from fabricdoc.tuning.settled import merged_proof
 from fabricdoc.tuning.wording import one_line, size_text
 
@@ -36,7 +37,16 @@ def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None) -> Preset:
             for node in run.nodes
         ),
         fingerprint=fingerprint(run, fabric),
+        ranks_per_node=max((rank.local_rank + 1 for rank in run.plan.ranks), default=1),
+        latencies=latencies_of(run, _source(run, verdict)),
     )
+
+
+def _source(run: Run, verdict: Verdict) -> str:
+    """The candidate whose variables the lines are: the chosen one, else base."""
+    names = {one.name for one in run.plan.candidates if one.role == "candidate"}
+    base = next((one.name for one in run.plan.candidates if one.role == "base"), "")
+    return verdict.choice if verdict.choice in names else base
 
 
 def _lines(node: NodeContext, run: Run, verdict: Verdict) -> tuple[Line, ...]:

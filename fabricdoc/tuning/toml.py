@@ -25,7 +25,7 @@ _COMMENT_WIDTH = 110
 def preset_to_toml(preset: Preset) -> str:
     """The preset as TOML text, ending in a newline; `read_preset` gives back an equal one."""
     content = preset.model_dump(mode="json")
-    head = {key: value for key, value in content.items() if key not in ("nodes", "fingerprint")}
+    head = {key: value for key, value in content.items() if key not in ("nodes", "fingerprint", "latencies")}
     lines = [
         *_comment(f"Preset {preset.name}: {preset.reason}"),
         *_comment("placed = needed for this fabric, from proof; measured = pays for itself, from the run named below."),
@@ -39,6 +39,8 @@ def preset_to_toml(preset: Preset) -> str:
         lines += ["", "[[fingerprint.nodes]]", *_pairs(node, skip="ports")]
         for port in node["ports"]:
             lines += ["", "[[fingerprint.nodes.ports]]", *_pairs(port)]
+    for latency in content["latencies"]:
+        lines += ["", "[[latencies]]", *_pairs(latency)]
     return "\n".join(lines) + "\n"
 
 
@@ -112,12 +114,14 @@ def _pairs(table: Mapping[str, Any], skip: str = "") -> list[str]:
 
 
 def _value(value: object) -> str:
-    """A value of a preset document (text, whole number, list, unknown fact) as TOML."""
+    """A value of a preset document (text, number, yes or no, list, unknown fact) as TOML."""
     match value:
         case str():
             return f'"{"".join(_escaped(letter) for letter in value)}"'
-        case int():  # bool never occurs in a preset
-            return str(value)
+        case bool():
+            return str(value).lower()
+        case int() | float():  # a document holds no infinity, and TOML writes exponents as Python does
+            return repr(value)
         case list():
             return f"[{', '.join(_value(one) for one in value)}]"
         case dict():

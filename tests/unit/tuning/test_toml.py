@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.preset import Fingerprint, Line, NodePreset, NodePrint, PortPrint, Preset
+from fabricdoc.model.preset import Fingerprint, Latency, Line, NodePreset, NodePrint, PortPrint, Preset
 from fabricdoc.tuning import preset_to_toml, read_preset
 
 pytestmark = pytest.mark.unit
@@ -30,12 +30,19 @@ ports = st.builds(PortPrint, netdev=words, hca=words | st.none(), mac=facts, mtu
                   addresses=st.lists(words, **some).map(tuple), peer=words)  # fmt: skip
 prints = st.builds(NodePrint, name=words, hostname=facts, kernel=facts, torch=facts, nccl=facts, nvidia_driver=facts,
                    gpus=st.lists(words, **some).map(tuple), ports=st.lists(ports, **some).map(tuple))  # fmt: skip
+micros = st.floats(0, 1e12, exclude_min=True)
+latencies = st.builds(
+    Latency, view=st.sampled_from(["graph", "eager"]), op=st.just("all_reduce"), size=st.integers(1, 2**40),
+    dtype=st.just("bfloat16"), in_place=st.booleans(), low_us=micros, median_us=micros, high_us=micros,
+    launches=st.integers(1, 99),
+)  # fmt: skip
 presets = st.builds(
     Preset, name=words, run=words, backend=st.sampled_from(["gloo", "nccl"]), objective=words, profile=words,
     choice=words, reason=words, exercised=words, not_exercised=st.lists(words, **some).map(tuple),
     nodes=st.lists(nodes, unique_by=lambda node: node.name, **some).map(tuple), created=words, fabricdoc=words,
     schema_=st.just("fabricdoc/preset/1"),
     fingerprint=st.builds(Fingerprint, nodes=st.lists(prints, **some).map(tuple)),
+    ranks_per_node=st.integers(1, 16), latencies=st.lists(latencies, **some).map(tuple),
 )  # fmt: skip
 
 SMALL = Preset(
@@ -100,7 +107,7 @@ def test_the_file_reads_well() -> None:
         ('value = "IB"', "value = 3", r"nodes\[0\]\.lines\[0\]\.value: "),
         ('value = "IB"\n', "", r"nodes\[0\]\.lines\[0\]\.value: Field required"),
         ('value = "IB"', 'value = "IB"\nvalu = "x"', r"nodes\[0\]\.lines\[0\]\.valu: Extra inputs"),
-        ('value = "IB"', 'value = "IB', "Illegal character .* line 25"),
+        ('value = "IB"', 'value = "IB', "Illegal character .* line 26"),
         ('value = "IB"', 'value = "IB"\nvalue = "IB"', "Cannot overwrite a value"),
         ('name = "NCCL_NET"', 'name = "NCCL_ALGO"', "variable 'NCCL_ALGO' of node 'alpha' is there twice"),
         ("[[nodes]]", '[[nodes]]\nname = "alpha"\ntarget = "x"\n\n[[nodes]]', "node 'alpha' is there twice"),
