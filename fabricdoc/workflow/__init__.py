@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.checking import check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.importing import import_nccl_tests
+    from fabricdoc.workflow.launching import make_start, open_files, take_place
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.meant import find_preset, this_hostname
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
@@ -43,6 +44,7 @@ HOMES = {
     "checking": ("check_gate", "check_level"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
+    "launching": ("make_start", "open_files", "take_place"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "meant": ("find_preset", "this_hostname"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
@@ -85,8 +87,10 @@ __all__ = [
     "look",
     "look_deeply",
     "look_once",
+    "make_start",
     "measure",
     "nodes_of",
+    "open_files",
     "opened_agents",
     "prepare",
     "prepare_again",
@@ -106,6 +110,7 @@ __all__ = [
     "replay_fabric",
     "resumed_request",
     "save_fabric",
+    "take_place",
     "this_hostname",
     "unready",
     "with_cables",
