@@ -88,10 +88,14 @@ class LaunchOrder:
 
 
 class Agents:
-    """The live agents of a bench. Use as a context manager: leaving it ends every process it started."""
+    """The live agents of a bench. Use as a context manager: leaving it ends every process it started.
 
-    def __init__(self, specs: Sequence[NodeSpec]) -> None:
+    `hello_s` is how long an agent may take until it has imported torch.
+    """
+
+    def __init__(self, specs: Sequence[NodeSpec], hello_s: float = HELLO_DEADLINE_S) -> None:
         self._specs = specs
+        self._hello_s = hello_s
         self._channels: Channels | None = None
         self._born: dict[str, list[tuple[int, int]]] = {}
         self.hello: dict[str, dict[str, Any]] = {}
@@ -121,7 +125,7 @@ class Agents:
         specs = [replace(one, env={**one.env, **added.get(one.name, {})}) for one in self._specs]
         self._channels = open_channels(specs, "agent")
         self._channels.broadcast({"do": "hello"})
-        hellos = self._channels.gather("hello", HELLO_DEADLINE_S, "the bench agent")
+        hellos = self._channels.gather("hello", self._hello_s, "the bench agent")
         _with_torch(hellos)
         _refuse_others(hellos)
         self.hello = hellos
@@ -211,11 +215,12 @@ class Agents:
             self._born.setdefault(name, []).append((message["pid"], message["start"]))
             outcome.pids.add(message["pid"])
         else:
-            _keep(outcome, event, name, message)
+            keep(outcome, event, name, message)
         return event == "expired"
 
 
-def _keep(outcome: Outcome, event: str, name: str, message: dict[str, Any]) -> None:
+def keep(outcome: Outcome, event: str, name: str, message: dict[str, Any]) -> None:
+    """Put a checked event of that node into the outcome."""
     lists = {"cell": outcome.cells, "skew": outcome.skews, "soak": outcome.soaks}
     if event in lists:
         lists[event].append(message)
