@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from fabricdoc import __version__
 from fabricdoc.model.documents import Document, Unknown
 from fabricdoc.model.fabric import Fabric, Netdev
-from fabricdoc.model.findings import ErrorDocument, Evidence, Finding
+from fabricdoc.model.findings import ErrorDocument, Evidence, Finding, Findings
 from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.profile import Profile
@@ -22,7 +22,7 @@ from tests.fabrics import crossed_pair, netdev
 
 pytestmark = pytest.mark.unit
 
-KINDS = [Fabric, ErrorDocument, Gate, Preset, Profile, Run, Verdict]
+KINDS = [Fabric, ErrorDocument, Findings, Gate, Preset, Profile, Run, Verdict]
 
 
 def test_kinds_are_unique_and_all_known_here() -> None:
