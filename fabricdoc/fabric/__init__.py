@@ -1,8 +1,9 @@
 """Nodes, links and rails: reads nodes through the transport and proves which port meets which.
 
 Public: `begin_scan` and `scan` (nodes to a Fabric), `read_report` (a raw report to a node), `map_cables` (adds proven
-links), `hear_lldp` (listens for neighbours), `rails_of` (ports that belong together), `traced` and `selected` (what
-follows from links, of a saved fabric too), `questions` and `matched` (what a selector would take). Does not judge
+links), `proven_by_rdma` (pings them alone), `hear_lldp` (listens for neighbours), `rails_of` (ports that belong
+together), `traced` and `selected` (what follows from links, of a saved fabric too), `questions` and `matched` (what a
+selector would take). Does not judge
 settings (bench, tuning) and changes nothing on a node.
 Names load their module when first used, so that a scan can begin before pydantic is loaded.
 """
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.image import with_images
     from fabricdoc.fabric.matching import Question, matched, questions
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
+    from fabricdoc.fabric.rdma_ping import proven_by_rdma
     from fabricdoc.fabric.reaching import check_ports
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
@@ -33,6 +35,7 @@ HOMES = {
     "image": ("with_images",),
     "matching": ("Question", "matched", "questions"),
     "rails": ("Rail", "RailPort", "rails_of"),
+    "rdma_ping": ("proven_by_rdma",),
     "reaching": ("check_ports",),
     "report": ("read_report",),
     "scanning": ("scan",),
@@ -50,6 +53,7 @@ __all__ = [
     "hear_lldp",
     "map_cables",
     "matched",
+    "proven_by_rdma",
     "questions",
     "rails_of",
     "read_report",

@@ -1,0 +1,142 @@
+"""The gate's smoke level: RDMA messages over every link, and a two-size all-reduce under the preset's variables.
+
+Fresh processes on the preset's nodes, by the bench's agents and worker. What launches show is `gate_smoke_answers`';
+what a broken link means is the cable map's. Starts nothing where memory is short or a GPU is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fabricdoc.bench import Agents, Errand, run_launch
+from fabricdoc.errors import FabricdocError, NodeError
+from fabricdoc.fabric import proven_by_rdma
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric, Link
+from fabricdoc.model.findings import Finding
+from fabricdoc.model.gate import GateCheck
+from fabricdoc.model.preset import Preset
+from fabricdoc.model.run import Launch
+from fabricdoc.transport import NodeSpec
+from fabricdoc.workflow.checking import Added, Asked
+from fabricdoc.workflow.gate_launches import (
+    candidate_of,
+    errand,
+    limits,
+    meeting_address,
+    plan_between,
+    smoke_shapes,
+    smoke_views,
+)
+from fabricdoc.workflow.gate_smoke_answers import LATENCY, LAUNCH, Answer, Tried, check, finding, smoke_answers
+from fabricdoc.workflow.readiness import obstacles
+
+Progress = Callable[[str], None]
+Found = tuple[tuple[GateCheck, ...], tuple[Finding, ...]]
+RDMA = "smoke-rdma"
+
+
+def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
+    """What the smoke level adds to a quick gate that said go."""
+    return Added(*smoke(asked.preset, asked.specs, fabric, progress))
+
+
+def smoke(preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Found:
+    """All checks of the level and the causes of those that do not hold. NodeError where an agent does not start.
+
+    Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less.
+    """
+    pinged = with_rdma(specs, fabric, progress)
+    links, causes = _links(fabric, pinged)
+    if any(one.outcome == "differs" for one in links):
+        return tuple(links), tuple(causes)
+    answers = all_reduced(preset, specs, pinged, progress)
+    checks, more = split(answers)
+    return (*links, *checks), (*causes, *more)
+
+
+def split(answers: Sequence[Answer]) -> Found:
+    """The checks, and the findings that came with them, each cause once."""
+    found = {(one.id, one.subject): one for _, one in reversed(answers) if one is not None}
+    return tuple(one for one, _ in answers), tuple(reversed(found.values()))
+
+
+def with_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Fabric:
+    """The fabric with its links pinged, where the look before did not do that already."""
+    links = () if isinstance(fabric.links, Unknown) else fabric.links
+    asked = any(not isinstance(link.rdma, Unknown) for link in links)
+    return fabric if asked or len(specs) < 2 else proven_by_rdma(specs, fabric, progress)
+
+
+def _links(before: Fabric, after: Fabric) -> tuple[list[GateCheck], list[Finding]]:
+    """A check for each link between HCAs; the findings that the ping made, of broken links only."""
+    links = [link for link in (() if isinstance(after.links, Unknown) else after.links) if link.a.hca and link.b.hca]
+    checks = [_link(link) for link in links if link.kind in ("cable", "segment")]
+    known = {(one.id, one.subject) for one in before.findings}
+    new = [one for one in after.findings if one.id.startswith("rdma-") and (one.id, one.subject) not in known]
+    if before is after:
+        new = [one for one in after.findings if one.id.startswith("rdma-")]
+    return checks, [one for one in new if one.severity != "info"]
+
+
+def _link(link: Link) -> GateCheck:
+    """Unknown does not hinder a launch: whether NCCL can connect is what the next step shows."""
+    subject = f"{link.a.netdev} - {link.b.node}/{link.b.netdev}"
+    if isinstance(link.rdma, Unknown):
+        seen = f"not tried: {link.rdma.unknown}"
+        return check(RDMA, link.a.node, subject, "messages pass both ways", seen, "ok")
+    seen = "messages pass both ways" if link.rdma else "they do not"
+    return check(RDMA, link.a.node, subject, "messages pass both ways", seen, "ok" if link.rdma else "differs")
+
+
+def all_reduced(preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> list[Answer]:
+    """The two-size all-reduce, again where the first launch was slow; every check of it."""
+    data = limits()["smoke"]
+    names = [node.name for node in preset.nodes]
+    if len(names) < 2:
+        return []
+    plan = plan_between(preset, fabric, names, smoke_shapes(preset), smoke_views(preset), data["seconds"]["launch"])
+    for obstacle in obstacles(plan, fabric, specs):
+        return [hindered(obstacle)]
+    candidate, master = candidate_of(preset, names), meeting_address(preset, fabric, names[0])
+    work = {"calls": data["calls"], "warmup": data["warmup"], "replays": 1}
+    launches: list[Launch] = []
+    progress(f"an all-reduce of {' and '.join(f'{shape.size} B' for shape in plan.shapes)}")
+    with Agents(_in_order(specs, names), hello_s=float(data["seconds"]["hello"])) as agents:
+        for number in range(1, int(data["launches"]) + 1):
+            launches.append(launched(agents, errand(plan, candidate, number, master, work)))
+            answers = smoke_answers(Tried(preset, plan, tuple(launches), node_list(specs)))
+            if not any(one.id == LATENCY and one.outcome == "differs" for one, _ in answers):
+                break
+            progress("slower than measured: once more")
+    return answers
+
+
+def launched(agents: Agents, one: Errand) -> Launch:
+    """That launch, by these agents."""
+    return run_launch(agents, one.plan, one.candidate, one.place, one.master, one.extra)[0]
+
+
+def _in_order(specs: Sequence[NodeSpec], names: Sequence[str]) -> list[NodeSpec]:
+    """The nodes of the preset in its order; NodeError for one that is not there."""
+    known = {spec.name: spec for spec in specs}
+    for name in names:
+        if name not in known:
+            raise NodeError(
+                f"{name} of the preset is not among the nodes named", fix="leave --nodes out", id="no-such-node"
+            )
+    return [known[name] for name in names]
+
+
+def hindered(obstacle: FabricdocError) -> Answer:
+    """What keeps a launch from being made: memory, or a GPU in use. It could not be told then."""
+    node = obstacle.message.partition(":")[0] if ":" in obstacle.message else ""
+    found = finding(
+        LAUNCH, node, f"not tried: {obstacle.message}", [obstacle.fix] if obstacle.fix else [], (), "warning"
+    )
+    return check(LAUNCH, node, "launch", "all ranks start and end", f"unknown: {obstacle.message}", "unknown"), found
+
+
+def node_list(specs: Sequence[NodeSpec]) -> str:
+    """The nodes as `--nodes` takes them."""
+    return ",".join(spec.name if spec.name == spec.target else f"{spec.name}={spec.target}" for spec in specs)

@@ -1,0 +1,250 @@
+"""What a smoke level's launches say of the fabric: over which path they went, whether results are exact, how long.
+
+Judges records of launches; makes none. A path is what NCCL's own log shows, read by the one reader; gloo writes no log,
+so there the bytes that each port counted meanwhile stand for it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.findings import Evidence, Finding, Severity
+from fabricdoc.model.gate import GateCheck
+from fabricdoc.model.preset import Latency, Preset
+from fabricdoc.model.run import Cell, Launch, NodeState, Plan
+from fabricdoc.workflow.gate_launches import limits, measured, names_in, values_of
+
+LAUNCH, PATH, EXACT, LATENCY = "smoke-launch", "smoke-path", "smoke-exact", "smoke-latency"
+Answer = tuple[GateCheck, Finding | None]
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The launches of a smoke level in order, under which plan, and the nodes as `--nodes` takes them."""
+
+    preset: Preset
+    plan: Plan
+    launches: tuple[Launch, ...]
+    nodes: str
+
+    @property
+    def last(self) -> Launch:
+        """The launch that counts."""
+        return self.launches[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes in the order of ranks."""
+        return tuple(dict.fromkeys(rank.node for rank in self.plan.ranks))
+
+
+def smoke_answers(tried: Tried) -> list[Answer]:
+    """Every check with what to do where it does not hold; a launch that failed leaves nothing else to judge."""
+    last = tried.last
+    if last.status not in ("ok", "incorrect") and not _went_elsewhere(last):
+        return [_failed(tried)]
+    return [*_paths(tried), _exact(tried), *(_latency(tried) if last.status == "ok" else ())]
+
+
+def _went_elsewhere(launch: Launch) -> bool:
+    """Whether a launch failed for its path alone: all ranks did their work, over another network than wanted."""
+    return launch.status == "failed" and bool(launch.cells) and launch.proof is not None
+
+
+def check(id: str, node: str, subject: str, expected: str, seen: str, outcome: str) -> GateCheck:
+    """One comparison as the gate's document holds it."""
+    return GateCheck.model_validate(
+        {"id": id, "node": node, "subject": subject, "expected": expected, "seen": seen, "outcome": outcome}
+    )
+
+
+def finding(
+    id: str,
+    subject: str,
+    cause: str,
+    fix: Sequence[str],
+    evidence: Sequence[Evidence] = (),
+    severity: Severity = "error",
+) -> Finding:
+    """The cause of a check that does not hold."""
+    return Finding(id=id, severity=severity, subject=subject, cause=cause, fix=tuple(fix), evidence=tuple(evidence))
+
+
+def _failed(tried: Tried) -> Answer:
+    launch = tried.last
+    node = next((rank.node for rank in tried.plan.ranks if rank.rank == launch.rank), "") or _lost(tried)
+    where = f" in {launch.phase}" if launch.phase else ""
+    found = finding(
+        LAUNCH,
+        node,
+        f"with the preset's variables no launch comes to its end{where}: {launch.reason or launch.status}",
+        ["see what lies below it:", f"fabricdoc cables --nodes {tried.nodes}"],
+        [Evidence(file=node, text=line[:400]) for line in launch.log_tail[-_SHOWN:]],
+    )
+    return check(LAUNCH, node, "launch", "all ranks start and end", f"{launch.status}{where}", "differs"), found
+
+
+def _lost(tried: Tried) -> str:
+    """The node that the reason begins with, else the first."""
+    reason = tried.last.reason
+    return next((name for name in tried.names if reason.startswith(f"{name}: ")), tried.names[0])
+
+
+def _paths(tried: Tried) -> Iterator[Answer]:
+    for name in tried.names:
+        yield _path_of_nccl(tried, name) if tried.plan.backend == "nccl" else _path_of_gloo(tried, name)
+
+
+def _path_of_nccl(tried: Tried, node: str) -> Answer:
+    """The network that was wanted, and every HCA of an exact list among those NCCL took."""
+    values, proof = values_of(tried.preset, node), tried.last.proof
+    wanted = values.get("NCCL_NET", "")
+    listed = values.get("NCCL_IB_HCA", "")
+    hcas = names_in(listed) if listed.startswith("=") and wanted.lower() != "socket" else []
+    expected = " on ".join(filter(None, [wanted or "any network", ", ".join(hcas)]))
+    if proof is None or proof.grade != "seen":
+        why = "no rank left a log" if proof is None else _unread(proof.network)
+        return check(PATH, node, "path", expected, f"unknown: {why}", "unknown"), _untold(node, why)
+    network = proof.network if isinstance(proof.network, str) else ""
+    if wanted and network.lower() != wanted.lower():
+        return _other_network(tried, node, expected, network or _unread(proof.network))
+    mine = {rank.rank for rank in tried.plan.ranks if rank.node == node}
+    taken = list(dict.fromkeys(hca.name for hca in proof.hcas if hca.rank in mine))
+    lost = [name for name in hcas if not any(name in one.split("+") for one in taken)]
+    seen = " on ".join(filter(None, [network, ", ".join(taken)]))
+    if not lost or not taken:
+        return check(PATH, node, "path", expected, seen, "ok"), None
+    return check(PATH, node, "path", expected, seen, "differs"), _hca_not_taken(tried, node, lost, taken)
+
+
+def _unread(network: object) -> str:
+    return network.unknown if isinstance(network, Unknown) else "the log shows no channel"
+
+
+def _untold(node: str, why: str) -> Finding:
+    cause = f"NCCL's log on {node} does not show over what the ranks talked: {why}"
+    fix = "look whether the preset, nccl.conf or the image sets NCCL_DEBUG or NCCL_DEBUG_FILE: they take the log away"
+    return finding(PATH, node, cause, [fix], severity="warning")
+
+
+def _other_network(tried: Tried, node: str, expected: str, network: str) -> Answer:
+    cause = f"on {node} NCCL ran over {network}, the preset wants {expected}"
+    evidence = [Evidence(file=node, text=line) for line in (tried.last.proof.warnings if tried.last.proof else ())]
+    fix = ["see what NCCL has there (libibverbs, /dev/infiniband, the ports' state):"]
+    fix.append(f"fabricdoc scan --nodes {tried.nodes}")
+    return (
+        check(PATH, node, "path", expected, network, "differs"),
+        finding(PATH, node, cause, fix, evidence[:_SHOWN]),
+    )
+
+
+def _hca_not_taken(tried: Tried, node: str, lost: Sequence[str], taken: Sequence[str]) -> Finding:
+    cause = f"on {node} NCCL took {', '.join(taken)} and passed over {', '.join(lost)} without a word"
+    fix = [f"look at the state and the GIDs of {', '.join(lost)}:", f"fabricdoc scan --nodes {tried.nodes}"]
+    return finding(PATH, f"{node}/{lost[0]}", cause, fix)
+
+
+def _path_of_gloo(tried: Tried, node: str) -> Answer:
+    """The named interfaces must have carried what the ranks sent, by their own counters."""
+    names = names_in(values_of(tried.preset, node).get("GLOO_SOCKET_IFNAME", ""))
+    counted = next((state.port_bytes for state in tried.last.states if state.node == node), {})
+    expected = f"over {', '.join(names)}" if names else "any interface"
+    known = [name for name in names if name in counted]
+    if names and not known:
+        why = f"no counter of {', '.join(names)} was read"
+        return check(PATH, node, "path", expected, f"unknown: {why}", "unknown"), _untold(node, why)
+    least = max((cell.size * cell.calls for cell in tried.last.cells), default=0) // 2
+    moved = {name: sum(counts) for name, counts in counted.items()}
+    mine = sum(moved[name] for name in known)
+    seen = ", ".join(f"{moved[name]} bytes over {name}" for name in known) or "not asked"
+    if not names or mine >= least:
+        return check(PATH, node, "path", expected, seen, "ok"), None
+    busiest = max(moved, key=lambda name: moved[name], default="")
+    cause = f"on {node} the ranks' bytes did not go over {', '.join(names)} but over {busiest or 'none of its ports'}"
+    fix = [f"look which route leads to the other node: ip route, on {node}"]
+    return check(PATH, node, "path", expected, seen, "differs"), finding(PATH, f"{node}/{names[0]}", cause, fix)
+
+
+def _exact(tried: Tried) -> Answer:
+    last = tried.last
+    sizes = ", ".join(f"{size} B" for size in sorted({cell.size for cell in last.cells}))
+    subject = f"results of {sizes}" if sizes else "results"
+    if last.status != "incorrect":
+        return check(EXACT, "", subject, "bit-exact", "bit-exact", "ok"), None
+    forced = [
+        f"{name}={value}"
+        for name, value in values_of(tried.preset, tried.names[0]).items()
+        if name in ("NCCL_PROTO", "NCCL_ALGO")
+    ]
+    fix = [f"do not start with {' and '.join(forced)}: measure again without it" if forced else "measure again:"]
+    fix.append(f"fabricdoc bench --nodes {tried.nodes}")
+    cause = f"an all-reduce under the preset's variables gave wrong sums: {last.reason}"
+    seen = last.reason.removeprefix("results were not bit-exact: ")
+    return check(EXACT, "", subject, "bit-exact", seen, "differs"), finding(EXACT, ", ".join(tried.names), cause, fix)
+
+
+def _latency(tried: Tried) -> Iterator[Answer]:
+    """Of every shape the fastest launch's median against the highest that was measured, widened."""
+    known = {_key(one): one for one in measured(tried.preset, "all_reduce")}
+    for key, cell in best_cells(tried.launches).items():
+        yield _compared(tried, cell, known.get(key))
+
+
+def best_cells(launches: Sequence[Launch]) -> dict[tuple[str, int, str, bool], Cell]:
+    """The cell with the lowest median of each view, size, dtype and form over the good launches."""
+    best: dict[tuple[str, int, str, bool], Cell] = {}
+    for launch in launches:
+        for cell in launch.cells if launch.status == "ok" else ():
+            key = (cell.view, cell.size, cell.dtype, cell.in_place)
+            if key not in best or cell.median_us < best[key].median_us:
+                best[key] = cell
+    return best
+
+
+def _key(one: Latency) -> tuple[str, int, str, bool]:
+    return one.view, one.size, one.dtype, one.in_place
+
+
+def bound_of(preset: Preset, known: Latency) -> float:
+    """What a median may be at most, in microseconds."""
+    tolerances: Mapping[str, float] = limits()["latency"]["tolerance"]
+    return known.high_us * (1.0 + float(tolerances[preset.backend]))
+
+
+def _compared(tried: Tried, cell: Cell, known: Latency | None) -> Answer:
+    subject = f"{cell.op} of {cell.size} B ({cell.view})"
+    seen = f"{cell.median_us:.1f} us"
+    if known is None:
+        return check(LATENCY, "", subject, "not measured by the preset", seen, "ok"), None
+    bound = bound_of(tried.preset, known)
+    told = f"at most {bound:.1f} us ({known.low_us:.1f} to {known.high_us:.1f} measured, {known.launches} launches)"
+    if cell.median_us <= bound:
+        return check(LATENCY, "", subject, told, seen, "ok"), None
+    return check(LATENCY, "", subject, told, seen, "differs"), _slow(tried, cell, known, bound)
+
+
+def _slow(tried: Tried, cell: Cell, known: Latency, bound: float) -> Finding:
+    count = len(tried.launches)
+    times = f"{cell.median_us / known.median_us:.1f} times"
+    cause = (
+        f"an all-reduce of {cell.size} B takes {cell.median_us:.1f} us in {'both' if count > 1 else 'the'} launch"
+        f"{'es' if count > 1 else ''}, {times} what was measured ({known.median_us:.1f} us; limit {bound:.1f} us)"
+    )
+    fix = [
+        "look for the slow part: bandwidth per rail and direction, clocks, other users:",
+        shlex.join(["fabricdoc", "gate", "--level", "full", "--preset", tried.preset.run or tried.preset.name]),
+        "or measure again, if this is what the fabric is now:",
+        f"fabricdoc bench --nodes {tried.nodes}",
+    ]
+    disturbed = [Evidence(file=state.node, text=text) for state in tried.last.states for text in _disturbing(state)]
+    return finding(LATENCY, ", ".join(tried.names), cause, fix, disturbed[:_SHOWN])
+
+
+def _disturbing(state: NodeState) -> Iterator[str]:
+    if not isinstance(state.throttled, Unknown) and state.throttled:
+        yield f"the GPU was held back: {', '.join(state.throttled)}"
+    yield from (f"{name} grew by {count}" for name, count in sorted(state.port_errors.items()))
