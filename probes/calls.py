@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from .shapes import ROOT, Shape
 
 Call = Callable[[], Any]
-PATHS = ("torch", "direct")
+PATHS = ("torch", "direct", "both")
 ONLY_IN_PLACE = ("all_reduce", "broadcast")
 
 

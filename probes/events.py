@@ -4,8 +4,8 @@ A worker runs NCCL, plugins and whatever a candidate preloads; its pipe is untru
 
 phase: what it now does, on `what`; cell: the samples of one view of one shape, µs per call, the mean per call of each
 replay of a graph without an event after each call, and how many elements were wrong; skew: how long this rank waited
-for the others before each call, and the samples behind those gates; soak: how often a shape was called after its
-measuring, and how many elements were wrong then.
+for the others before each call, and the samples behind those gates; direct: the samples of the same calls by NCCL's own
+functions; soak: how often a shape was called after its measuring, and how many elements were wrong then.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ _EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "wrong": _is_count,
     },
     "skew": {"view": _is_text, **_SHAPE, "waits": _are_numbers, "gated": _are_numbers},
+    "direct": {"view": _is_text, **_SHAPE, "samples": _are_numbers, "wrong": _is_count},
     "soak": {**_SHAPE, "calls": _is_count, "wrong": _is_count},
     "end": {
         "status": lambda value: value in ("ok", "failed"),

@@ -4,8 +4,9 @@ Runs in a process of its own with the candidate's environment already set. It sp
 pipe (`events` lists them). It keeps no deadline (the agent does) and knows no other node than through the store.
 
 work: {"shapes": [{"op", "size", "dtype", "in_place"}], "views": [...], "calls": {view: N}, "replays", "warmup",
-"budget_bytes", "proof": bool; and where wanted "path": "torch" | "direct" (NCCL's own calls), "skew": bool (gates),
-"gemm": {"m", "n", "k"} before each call, "soak_s": seconds over all shapes, "plant": faults for tests}.
+"budget_bytes", "proof": bool; and where wanted "path": "torch" | "direct" (NCCL's own calls) | "both" (eager calls in
+both ways), "skew": bool (gates), "gemm": {"m", "n", "k"} before each call, "soak_s": seconds over all shapes, "plant":
+faults for tests}.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def shapes_of(work: Mapping[str, Any], backend: str) -> list[Shape]:
     if unknown:
         raise ValueError(f"unknown views {unknown}; known: {', '.join(VIEWS)}")
     path = work.get("path", "torch")
-    if path not in PATHS or (path == "direct" and backend != "nccl"):
+    if path not in PATHS or (path != "torch" and backend != "nccl"):
         raise ValueError(f"no path {path!r} on {backend}; known: {', '.join(PATHS)}, and direct means NCCL's own calls")
     shapes = list(dict.fromkeys(shape_of(item) for item in work["shapes"]))
     for shape in shapes:
@@ -109,6 +110,7 @@ class Measuring:
         self._steps = steps
         self._device = device
         self._plans = {shape: plans_for(task.backend, shape, task.work) for shape in shapes}
+        self._own: Calls | None = None
         self._paths = self._open_paths(shapes)
         needs = {
             shape: max(plan.calls + plan.lead for plan in plans.values())
@@ -123,11 +125,11 @@ class Measuring:
     def _open_paths(self, shapes: list[Shape]) -> dict[Shape, Calls]:
         """Through torch, or NCCL's own calls where they are asked for or torch has none."""
         task, through = self._task, TorchCalls(self._task.rank, self._task.world)
-        always = task.work.get("path") == "direct"
-        direct = {shape for shape in shapes if always or needs_direct(shape, task.backend)}
-        if not direct:
+        path = task.work.get("path", "torch")
+        direct = {shape for shape in shapes if path == "direct" or needs_direct(shape, task.backend)}
+        if not direct and path != "both":
             return dict.fromkeys(shapes, through)
-        own = DirectCalls(task.rank, task.world, self._steps.share, _current_stream)
+        self._own = own = DirectCalls(task.rank, task.world, self._steps.share, _current_stream)
         return {shape: own if shape in direct else through for shape in shapes}
 
     def _collective(self, shape: Shape) -> Collective:
@@ -149,6 +151,8 @@ class Measuring:
             warm_up(collective, max((plan.warmup for plan in plans.values()), default=0))
             for view, plan in plans.items():
                 self._view(stopwatch, collective, view, plan)
+            if "eager" in plans and self._task.work.get("path") == "both" and self._paths[shape] is not self._own:
+                self._by_itself(stopwatch, shape, plans["eager"])
 
     def _view(self, stopwatch: Stopwatch, collective: Collective, view: str, plan: Plan) -> None:
         shape = collective.shape
@@ -164,8 +168,19 @@ class Measuring:
         if gated:
             self._voice.say("skew", **fields, waits=gated.waits, gated=gated.samples)
 
-    def _timed(self, stopwatch: Stopwatch, collective: Collective, view: str, plan: Plan, extras: Extras) -> Sampled:
-        what = f"{collective.shape}, {view}{', gated' if extras.gate else ''}"
+    def _by_itself(self, stopwatch: Stopwatch, shape: Shape, plan: Plan) -> None:
+        """The eager view once more with NCCL called by its own functions. Last: it takes the shape's memory over."""
+        assert self._own is not None
+        collective = self._space.collective(shape, self._own)
+        warm_up(collective, plan.warmup)
+        extras = Extras(self._plant.within(shape, "eager"), self._product(shape))
+        sampled = self._timed(stopwatch, collective, "eager", plan, extras, "by NCCL's own calls")
+        self._voice.say("direct", view="eager", **shape.as_fields(), samples=sampled.samples, wrong=sampled.wrong)
+
+    def _timed(
+        self, stopwatch: Stopwatch, collective: Collective, view: str, plan: Plan, extras: Extras, how: str = ""
+    ) -> Sampled:
+        what = f"{collective.shape}, {', '.join(filter(None, (view, how, 'gated' if extras.gate else '')))}"
         if view == "graph":
             self._voice.phase("capture", what)
         series = stopwatch.ready(collective, view, plan, extras)

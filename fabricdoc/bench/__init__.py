@@ -6,9 +6,11 @@ needs too. Does not judge: `tuning` does.
 """
 
 from fabricdoc.bench.agents import Agents
+from fabricdoc.bench.arms import OWN_DEADLINE, Arms
 from fabricdoc.bench.base import bare_default, base_candidate, rail_candidates
 from fabricdoc.bench.candidate_values import needs_fresh_agent
 from fabricdoc.bench.candidates import load_candidates, sets_of
+from fabricdoc.bench.cost import CONFIRMED
 from fabricdoc.bench.current import (
     CurrentSource,
     current_candidate,
@@ -19,12 +21,13 @@ from fabricdoc.bench.current import (
     remarks,
 )
 from fabricdoc.bench.engines import Engine, engine_named
+from fabricdoc.bench.expected import blocks_for_effect
 from fabricdoc.bench.fitting import check_budget
 from fabricdoc.bench.gpudirect import gpu_direct_of
 from fabricdoc.bench.ground import Ground, offered
 from fabricdoc.bench.launch import Place, run_launch
 from fabricdoc.bench.memory import memory_limits
-from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes, placed
+from fabricdoc.bench.plan import DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes, placed
 from fabricdoc.bench.resume import taken_up
 from fabricdoc.bench.run import Bench, run_bench
 from fabricdoc.bench.settings_text import settings_of
@@ -36,7 +39,9 @@ __all__ = [
     "CONFIRMED",
     "DECIDING_BLOCKS",
     "GRID",
+    "OWN_DEADLINE",
     "Agents",
+    "Arms",
     "Bench",
     "CurrentSource",
     "Engine",
@@ -46,6 +51,7 @@ __all__ = [
     "bare_default",
     "base_candidate",
     "best_first",
+    "blocks_for_effect",
     "check_budget",
     "current_candidate",
     "engine_named",

@@ -39,7 +39,7 @@ class RankEnd:
 
 @dataclass
 class Outcome:
-    """Everything one launch sent back. `cells`, `skews`, `soaks` are raw events; `ends` is keyed by rank.
+    """Everything one launch sent back. `cells`, `skews`, `directs`, `soaks` are raw events; `ends` is keyed by rank.
 
     `states` are the raw facts of each node, `left` the pids of our processes on it that nothing ended; `pids`
     are those of all ranks on all nodes.
@@ -47,6 +47,7 @@ class Outcome:
 
     cells: list[dict[str, Any]] = field(default_factory=list)
     skews: list[dict[str, Any]] = field(default_factory=list)
+    directs: list[dict[str, Any]] = field(default_factory=list)
     soaks: list[dict[str, Any]] = field(default_factory=list)
     ends: dict[int, RankEnd] = field(default_factory=dict)
     phases: dict[int, str] = field(default_factory=dict)
@@ -221,7 +222,7 @@ class Agents:
 
 def keep(outcome: Outcome, event: str, name: str, message: dict[str, Any]) -> None:
     """Put a checked event of that node into the outcome."""
-    lists = {"cell": outcome.cells, "skew": outcome.skews, "soak": outcome.soaks}
+    lists = {"cell": outcome.cells, "skew": outcome.skews, "direct": outcome.directs, "soak": outcome.soaks}
     if event in lists:
         lists[event].append(message)
     elif event == "phase":

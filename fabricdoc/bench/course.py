@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from fabricdoc.bench.budget import confirm_launches
 from fabricdoc.bench.combining import COMBINED
+from fabricdoc.bench.cost import CONFIRMED
 from fabricdoc.bench.disturbance import most_again
-from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, block_order
+from fabricdoc.bench.plan import DECIDING_BLOCKS, block_order
 from fabricdoc.bench.search import LEAST_LAUNCHES, STARTS, STEPS, leaders, next_trials, survivors, worth_combining
 from fabricdoc.model.run import Candidate, Launch, Round, Run
 from fabricdoc.model.standing import Standings

@@ -5,7 +5,8 @@ A verdict needs as many blocks as the design says, however short the time; less 
 
 from __future__ import annotations
 
-from fabricdoc.bench.plan import CONFIRMED, DECIDING_BLOCKS, seconds_per_launch
+from fabricdoc.bench.cost import CONFIRMED, launch_seconds
+from fabricdoc.bench.plan import DECIDING_BLOCKS
 from fabricdoc.errors import UsageError
 from fabricdoc.model.run import Plan
 
@@ -15,7 +16,7 @@ SEARCH_BLOCKS = 3
 
 def needed_s(plan: Plan) -> float:
     """Seconds until a verdict can be spoken at all: the proof round, then as many blocks as it needs."""
-    return _launches(plan, len(plan.candidates)) * seconds_per_launch(plan.backend, plan.shapes)
+    return _launches(plan, len(plan.candidates)) * launch_seconds(plan)
 
 
 def _launches(plan: Plan, candidates: int) -> int:
@@ -37,7 +38,7 @@ def check_budget(plan: Plan) -> str:
 
 
 def _too_small(plan: Plan, budget_s: float) -> UsageError:
-    launch_s = seconds_per_launch(plan.backend, plan.shapes)
+    launch_s = launch_seconds(plan)
     blocks = max(0, int((budget_s / launch_s - len(plan.candidates)) / (len(plan.candidates) + 1)))
     fitting = max((n for n in range(2, len(plan.candidates)) if _launches(plan, n) * launch_s <= budget_s), default=0)
     wanted = min(plan.blocks, DECIDING_BLOCKS)

@@ -62,6 +62,7 @@ EVENTS: dict[str, dict[str, Check]] = {
         "correct": lambda value: isinstance(value, bool),
     },
     "skew": {**_VIEW, **_SHAPE, "waits": _numbers, "gated": _numbers},
+    "direct": {**_VIEW, **_SHAPE, "samples": lambda value: _numbers(value) and len(value) > 0, "wrong": _count},
     "soak": {**_SHAPE, "calls": _count, "wrong": _count},
     "rank_done": {
         "rank": _count,

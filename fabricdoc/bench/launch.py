@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
+from fabricdoc.bench.arms import launch_limit
 from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of, wrong_of
@@ -42,7 +43,7 @@ def order_for(
 ) -> LaunchOrder:
     """The launch order: NCCL's log is asked for at INIT level, with TUNING only in the proof round.
 
-    `extra` is laid over the plan's work: "deadlines" of phases, "soak_s", "skew", "gemm", "path" (see probes/worker).
+    `extra` is laid over the plan's work: "soak_s", or what a test plants (see probes/worker).
     """
     more = dict(extra or {})
     proof = place.round == "proof"
@@ -55,10 +56,14 @@ def order_for(
         ranks={n: [{"rank": r.rank, "local_rank": r.local_rank} for r in plan.ranks if r.node == n] for n in names},
         environment={n: logging | environment_of(plan, candidate, n) for n in names},
         work=work_of(plan, proof=proof) | more,
-        deadline_s=(PROOF_DEADLINE_S[plan.backend] if proof else plan.launch_deadline_s) + float(more.get("soak_s", 0)),
+        deadline_s=_deadline_s(plan, proof=proof) + float(more.get("soak_s", 0)),
         master=master,
         memory={n: memory_limits(plan, unified=n in plan.unified_memory) for n in names},
     )
+
+
+def _deadline_s(plan: Plan, *, proof: bool) -> float:
+    return launch_limit(plan.deadlines_s, PROOF_DEADLINE_S[plan.backend]) if proof else plan.launch_deadline_s
 
 
 def run_launch(
@@ -96,14 +101,14 @@ def describe(
     plan: Plan, candidate: Candidate, place: Place, outcome: Outcome, started: str, seconds: float, order: LaunchOrder
 ) -> Launch:
     """The record of one launch. A forced IB that ran over sockets is `failed`, whatever its speed."""
-    cells = cells_of(outcome.cells, len(plan.ranks), outcome.skews)
+    cells = cells_of(outcome.cells, len(plan.ranks), outcome.skews, outcome.directs)
     proof = proof_of(plan, outcome)
     status, rank, end = first_trouble(outcome)
     reason = end.reason
     wanted = next(iter(order.environment.values()), {}).get("NCCL_NET")
     if status == "ok" and proof is not None and (problem := path_problem(proof, wanted)):
         status, reason = "failed", problem
-    if status == "ok" and (wrong := wrong_of([*outcome.cells, *soaked(outcome)])):
+    if status == "ok" and (wrong := wrong_of([*outcome.cells, *by_itself(outcome), *soaked(outcome)])):
         status, reason = "incorrect", f"results were not bit-exact: {wrong}"
     return Launch.model_validate(
         {
@@ -131,6 +136,11 @@ def describe(
 def soaked(outcome: Outcome) -> list[dict[str, Any]]:
     """The soak of each shape on each rank as a cell event without samples."""
     return [{**soak, "view": "soak", "correct": soak.get("wrong") == 0} for soak in outcome.soaks]
+
+
+def by_itself(outcome: Outcome) -> list[dict[str, Any]]:
+    """NCCL's own calls of each shape on each rank as a cell event, under a view of their own."""
+    return [{**one, "view": "direct", "correct": one.get("wrong") == 0} for one in outcome.directs]
 
 
 def stacks_of(outcome: Outcome) -> tuple[Stack, ...]:

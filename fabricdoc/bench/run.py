@@ -16,10 +16,11 @@ from typing import Literal
 
 from fabricdoc.bench.agents import Agents, Outcome
 from fabricdoc.bench.budget import Purse
+from fabricdoc.bench.cost import SOAK_S, launch_seconds
 from fabricdoc.bench.course import Contenders, Course, Rank, Step
 from fabricdoc.bench.disturbance import break_in_block, disturbance
 from fabricdoc.bench.launch import Place, run_launch
-from fabricdoc.bench.plan import SOAK_S, block_order, seconds_per_launch
+from fabricdoc.bench.plan import block_order
 from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
@@ -61,7 +62,7 @@ class Bench:
         """What is left of the time: the user's limit, what all sittings spent, and what a launch takes here."""
         limit = self.budget_s if self.budget_s is not None else self.plan.budget_s
         timed = [x.seconds for x in self.launches if x.round != "proof" and x.status == "ok"]
-        usual = median(timed) if timed else seconds_per_launch(self.plan.backend, self.plan.shapes)
+        usual = median(timed) if timed else launch_seconds(self.plan)
         return Purse(limit, self.spent_before + time.monotonic() - self.began, usual)
 
     def affords(self, round_: Round, block: int, launches: int, reserve: int) -> bool:

@@ -32,12 +32,17 @@ def _sample_key(event: Mapping[str, Any]) -> SampleKey:
 
 
 def cells_of(
-    events: Sequence[Mapping[str, Any]], world: int, skews: Sequence[Mapping[str, Any]] = ()
+    events: Sequence[Mapping[str, Any]],
+    world: int,
+    skews: Sequence[Mapping[str, Any]] = (),
+    directs: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Cell, ...]:
     """One cell per view, op, form and size for which every rank sent samples; correct only if every rank says so."""
-    gated = _grouped(skews)
+    gated, direct = _grouped(skews), _grouped(directs)
     return tuple(
-        _cell(key, group, gated.get(key, [])) for key, group in _grouped(events).items() if _is_whole(group, world)
+        _cell(key, group, gated.get(key, []), direct.get(key, []))
+        for key, group in _grouped(events).items()
+        if _is_whole(group, world)
     )
 
 
@@ -83,7 +88,12 @@ def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _cell(key: CellKey, group: Sequence[Mapping[str, Any]], gated: Sequence[Mapping[str, Any]]) -> Cell:
+def _cell(
+    key: CellKey,
+    group: Sequence[Mapping[str, Any]],
+    gated: Sequence[Mapping[str, Any]],
+    direct: Sequence[Mapping[str, Any]],
+) -> Cell:
     summary = call_summary([_numbers(event["samples"]) for event in group])
     view, op, size, dtype, in_place = key
     return Cell.model_validate(
@@ -98,11 +108,17 @@ def _cell(key: CellKey, group: Sequence[Mapping[str, Any]], gated: Sequence[Mapp
             "p95_us": summary.p95,
             "p99_us": summary.p99,
             "max_us": summary.max,
-            "correct": all(event["correct"] is True for event in group),
+            "correct": all(event["correct"] is True for event in group) and all(not event["wrong"] for event in direct),
             "replay_us": _replay(group),
             "skew_us": _skew(gated, summary.median) if len(gated) == len(group) else None,
+            "direct_us": _direct(direct) if _is_whole(direct, len(group)) else None,
         }
     )
+
+
+def _direct(group: Sequence[Mapping[str, Any]]) -> float:
+    """Median over calls of the slowest rank, by NCCL's own calls."""
+    return round(call_summary([_numbers(event["samples"]) for event in group]).median, 3)
 
 
 def _replay(group: Sequence[Mapping[str, Any]]) -> float | None:

@@ -19,6 +19,7 @@ Backend = Literal["gloo", "nccl"]
 Objective = Literal["decode", "prefill", "mix"]
 Target = Literal["network", "rails", "algorithm", "protocol", "channels", "gpu_direct", "none"]
 Search = Literal["grid", "adaptive"]
+Path = Literal["torch", "direct", "both"]
 Round = Literal["proof", "search", "combine", "confirm", "drop"]
 
 
@@ -90,6 +91,9 @@ class Plan(Frozen):
 
     `unified_memory` names the nodes whose GPU shares the host's memory: they keep more of it free. `not_offered` are
     the candidates of the asked sets that were left out, each with its reason. `budget_s` is the user's limit of time.
+    `path` is how collectives are called: through torch, by NCCL's own functions (direct), or eager ones in both ways.
+    `skew`: arrival skew is measured by gates; `gemm` is a matrix product (m, n, k) before every timed call.
+    `deadlines_s` are the user's own limits in seconds, by phase, and "launch" for all of a launch.
     """
 
     backend: Backend
@@ -107,6 +111,10 @@ class Plan(Frozen):
     not_offered: tuple[NotOffered, ...] = ()
     search: Search = "grid"
     budget_s: float | None = None
+    path: Path = "torch"
+    skew: bool = False
+    gemm: tuple[int, int, int] | None = None
+    deadlines_s: dict[str, float] = {}
 
 
 class Choice(Frozen):
@@ -150,6 +158,8 @@ class Cell(Frozen):
     `replay_us` (graph view) is the mean per call of a replay without an event after each call, the slowest rank's,
     median over replays: what `nccl-tests -G 1` prints. The events that make `median_us` and the quantiles visible add
     5 to 7 µs a call (measured on one H200 beside nccl-tests 2.19.6), the same for every candidate.
+    `direct_us` (eager view) is the same median with NCCL called by its own functions, where both ways were asked for:
+    what `median_us` has more is torch's share.
     """
 
     view: View
@@ -165,6 +175,7 @@ class Cell(Frozen):
     correct: bool
     skew_us: float | None = None
     replay_us: float | None = None
+    direct_us: float | None = None
 
 
 class Stack(Frozen):

@@ -43,9 +43,24 @@ def _rows(run: Run) -> list[list[Words]]:
         ["wire", "-", "-", "no instrument here times the wire alone"],
         _verbs(run),
         _measured(run, "NCCL in a graph", "graph", "", no_graph),
-        ["NCCL eager", "-", "-", "gloo is not NCCL" if gloo else "NCCL's own calls were not part of this run"],
-        _measured(run, "torch eager", "eager", "torch's share included", "not measured in this run"),
+        _own_calls(run),
+        _through_torch(run),
     ]
+
+
+def _own_calls(run: Run) -> list[Words]:
+    """NCCL called by its own functions, where they were asked for."""
+    if run.plan.backend != "nccl":
+        return ["NCCL eager", "-", "-", "gloo is not NCCL"]
+    if run.plan.path == "direct":
+        return _measured(run, "NCCL eager", "eager", "", "not measured in this run")
+    return _measured(run, "NCCL eager", "eager", "", "ask for NCCL's own calls with --path both", field="direct_us")
+
+
+def _through_torch(run: Run) -> list[Words]:
+    if run.plan.path == "direct":
+        return ["torch eager", "-", "-", "this run called NCCL by its own functions alone (--path direct)"]
+    return _measured(run, "torch eager", "eager", "torch's share included", "not measured in this run")
 
 
 def _verbs(run: Run) -> list[Words]:
@@ -58,9 +73,9 @@ def _verbs(run: Run) -> list[Words]:
     return ["verbs", "-", "-", f"{micros_text(min(trips) / 2)} µs: {SMALL}"]
 
 
-def _measured(run: Run, layer: str, view: str, note: str, missing: str) -> list[Words]:
+def _measured(run: Run, layer: str, view: str, note: str, missing: str, field: str = "median_us") -> list[Words]:
     """Base's median at each size, over its launches that count."""
-    times = [_median(run, view, size) for size in SIZES]
+    times = [median_of(run, view, size, field) for size in SIZES]
     if all(time is None for time in times):
         return [layer, "-", "-", missing]
     absent = [size_text(size) for size, time in zip(SIZES, times, strict=True) if time is None]
@@ -68,13 +83,15 @@ def _measured(run: Run, layer: str, view: str, note: str, missing: str) -> list[
     return [layer, *(micros_text(time) if time is not None else "-" for time in times), told]
 
 
-def _median(run: Run, view: str, size: int) -> float | None:
+def median_of(run: Run, view: str, size: int, field: str = "median_us") -> float | None:
+    """The median of a field of base's all_reduce cells over launches that count, None where none has it."""
     base = {one.name for one in run.plan.candidates if one.role == "base"}
-    values = [
-        cell.median_us
+    found = [
+        getattr(cell, field)
         for launch in run.launches
         if launch.candidate in base and launch.status == "ok" and launch.round != "proof" and not launch.disturbed
         for cell in launch.cells
         if (cell.view, cell.op, cell.size) == (view, "all_reduce", size)
     ]
+    values = [value for value in found if value is not None]
     return median(values) if values else None

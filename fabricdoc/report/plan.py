@@ -76,4 +76,17 @@ def plan_line(plan: Plan) -> RenderableType:
         f"{counted(len(plan.candidates), 'candidate')} x {counted(plan.blocks, 'block')}, base twice in each; ",
         f"{plan.search} search; views {', '.join(plan.views)}; {counted(len(plan.shapes), 'shape')}; ",
         f"profile {plan.profile}, objective {plan.objective}; seed {plan.seed}",
+        arms_text(plan),
     )
+
+
+def arms_text(plan: Plan) -> str:
+    """What a launch has besides plain calls, and the user's own limits: `; path both; arrival skew by gates`."""
+    limits = ", ".join(f"{phase} {seconds:g} s" for phase, seconds in plan.deadlines_s.items())
+    parts = (
+        f"path {plan.path}" if plan.path != "torch" else "",
+        "arrival skew by gates" if plan.skew else "",
+        f"a product {'x'.join(map(str, plan.gemm))} before each timed call" if plan.gemm else "",
+        f"deadlines {limits}" if limits else "",
+    )
+    return "".join(f"; {part}" for part in parts if part)

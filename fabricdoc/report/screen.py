@@ -131,12 +131,13 @@ class Screen:
         self._print(self._err, render_plan(plan, notes))
 
     def sizes(self, run: Run, verdict: Verdict | None, names: Sequence[str] = ()) -> None:
-        """A run size by size, and its layer budget, on the way to the answer; nothing with JSON."""
+        """A run size by size, its layer budget and arrival skew, on the way to the answer; nothing with JSON."""
         from fabricdoc.report.layers import render_layers
         from fabricdoc.report.sizes import render_sizes
+        from fabricdoc.report.skew import render_skew
 
         if not self.as_json:
-            self._print(self._out, [*render_sizes(run, verdict, names), *render_layers(run), line()])
+            self._print(self._out, [*render_sizes(run, verdict, names), *render_layers(run), *render_skew(run), line()])
 
     def rails(self, run: Run, verdicts: Sequence[Verdict]) -> None:
         """One port or all: a verdict for each objective; nothing with JSON."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.workflow.arms import read_deadlines, read_effect, read_gemm, read_path
     from fabricdoc.workflow.beginning import preset_from_scan
     from fabricdoc.workflow.checking import check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.launching import make_start, open_files, take_place
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.meant import find_preset, this_hostname
-    from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
+    from fabricdoc.workflow.measuring import Measured, blocks_to_ask, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
     from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
 
 HOMES = {
+    "arms": ("read_deadlines", "read_effect", "read_gemm", "read_path"),
     "beginning": ("preset_from_scan",),
     "checking": ("check_gate", "check_level"),
     "importing": ("import_nccl_tests",),
@@ -47,7 +49,7 @@ HOMES = {
     "launching": ("make_start", "open_files", "take_place"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "meant": ("find_preset", "this_hostname"),
-    "measuring": ("Measured", "measure", "opened_agents", "unready"),
+    "measuring": ("Measured", "blocks_to_ask", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
     "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
@@ -73,6 +75,7 @@ __all__ = [
     "Prepared",
     "Recommended",
     "Request",
+    "blocks_to_ask",
     "check_absent",
     "check_delivery",
     "check_gate",
@@ -97,11 +100,15 @@ __all__ = [
     "preset_from_scan",
     "read_address",
     "read_backend",
+    "read_deadlines",
     "read_dtype",
     "read_duration",
+    "read_effect",
     "read_folders",
+    "read_gemm",
     "read_objective",
     "read_ops",
+    "read_path",
     "read_search",
     "read_size",
     "read_sizes",

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from fabricdoc.bench import (
     GRID,
+    Arms,
     Ground,
     bare_default,
     base_candidate,
@@ -45,9 +46,10 @@ from fabricdoc.model.profile import Profile
 from fabricdoc.model.run import Backend, Candidate, NodeContext, NotOffered, Rank, Run, Shape
 from fabricdoc.serving import load_profile, shapes_for
 from fabricdoc.transport import NodeSpec
+from fabricdoc.workflow.arms import blocks_of
 from fabricdoc.workflow.current import read_on_nodes
 from fabricdoc.workflow.readiness import refuse_few_gpus, refuse_mixed_nccl
-from fabricdoc.workflow.requests import Request
+from fabricdoc.workflow.requests import Request, refuse_without_nccl
 
 DEFAULT_SETS: Mapping[str, tuple[str, ...]] = {"gloo": (), "nccl": ("decode",)}
 Hello = Mapping[str, Mapping[str, Any]]
@@ -102,6 +104,9 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
     profile = load_profile(request.profile, request.presets)
     field = field_of(request, fabric, agents.hello)
     chosen = choose(request, field, fabric, profile)
+    blocks, enough = blocks_of(
+        request.blocks, request.effect, sum(one.role == "candidate" for one in chosen.candidates)
+    )
     ranks = [
         Rank(rank=index * request.ranks_per_node + local, node=name, local_rank=local)
         for index, name in enumerate(field.names)
@@ -112,7 +117,7 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
         ranks=ranks,
         candidates=chosen.candidates,
         shapes=shapes_of(request, profile),
-        blocks=request.blocks,
+        blocks=blocks,
         seed=request.seed if request.seed is not None else secrets.randbits(31),
         profile=request.profile,
         objective=request.objective,
@@ -120,9 +125,11 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
         not_offered=chosen.not_offered,
         search=request.search,
         budget_s=request.budget_s,
+        arms=Arms(request.path, request.skew, request.gemm),
+        deadlines_s=request.deadlines_s,
     )
     run = Run(id=new_run_id(), plan=plan, nodes=contexts(request.specs, fabric, agents.hello), links=fabric.links)
-    notes = (*chosen.notes, *_inherited(agents.hello), *filter(None, [check_budget(plan)]))
+    notes = (*chosen.notes, *_inherited(agents.hello), *filter(None, [enough, check_budget(plan)]))
     return Prepared(run, profile, request.master or master_of(field.rails, field.names[0]), notes)
 
 
@@ -136,6 +143,8 @@ def shapes_of(request: Request, profile: Profile) -> tuple[Shape, ...]:
 def field_of(request: Request, fabric: Fabric, hello: Hello) -> Field:
     """Where the bench stands. Raises NodeError for mixed NCCL builds and for fewer GPUs than ranks."""
     backend = choose_backend(request.backend, hello)
+    if backend == "gloo":
+        refuse_without_nccl(request)
     rails = rails_of(fabric)
     rails = best_first(rails, fabric) if request.weighs_rails else rails
     names = tuple(node.name for node in fabric.nodes)

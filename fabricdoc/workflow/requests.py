@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabricdoc.bench import engine_named, load_candidates, parse_current, read_file
 from fabricdoc.errors import UsageError
 from fabricdoc.model.run import Backend, Dtype, Objective, Op, Search
+from fabricdoc.model.run import Path as MeasuredPath
 from fabricdoc.serving import load_profile
 from fabricdoc.transport import NodeSpec
 
@@ -20,7 +21,8 @@ class Request:
     """What the user asked to be measured. `sizes` in bytes replace the grid; `seed` None draws one.
 
     `ops`, `dtype` are the grid's; `out_of_place` holds for every shape; `current` is what --current was given;
-    `engine` names whose own variables belong to base, "" leaves it to the profile.
+    `engine` names whose own variables belong to base, "" leaves it to the profile. `effect` (a ratio minus 1) is the
+    smallest difference that `blocks` must be enough for. `path`, `skew`, `gemm`, `deadlines_s` as in the plan.
     """
 
     specs: Sequence[NodeSpec]
@@ -42,6 +44,11 @@ class Request:
     out_of_place: bool = False
     search: Search = "grid"
     engine: str = ""
+    effect: float | None = None
+    path: MeasuredPath = "torch"
+    skew: bool = False
+    gemm: tuple[int, int, int] | None = None
+    deadlines_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -54,10 +61,22 @@ class Request:
         return self.both_nics or BOTH_NICS in self.candidates
 
 
+def refuse_without_nccl(request: Request) -> None:
+    """UsageError for what only NCCL has: its own calls."""
+    if request.path != "torch":
+        raise UsageError(
+            f"--path {request.path} times NCCL's own calls, and this bench runs gloo",
+            fix="leave --path out, or measure with --backend nccl",
+            id="path-without-nccl",
+        )
+
+
 def check_request(request: Request) -> None:
     """Refuse what can be refused before a node is looked at: backend, profile, engine, candidates, settings file."""
     if request.backend not in ("auto", "nccl", "gloo"):
         raise UsageError(f"unknown backend: {request.backend!r}", fix="choose one of auto, nccl, gloo")
+    if request.backend == "gloo":
+        refuse_without_nccl(request)
     load_profile(request.profile, request.presets)
     if request.engine:
         engine_named(request.engine, request.presets)

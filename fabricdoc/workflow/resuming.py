@@ -47,6 +47,10 @@ def resumed_request(
         master=master,
         presets=presets,
         search=plan.search,
+        path=plan.path,
+        skew=plan.skew,
+        gemm=plan.gemm,
+        deadlines_s=plan.deadlines_s,
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fabricdoc.model.fabric import Fabric
     from fabricdoc.report import Screen
     from fabricdoc.store import RunStore
+    from fabricdoc.transport import NodeSpec
     from fabricdoc.workflow import Prepared, Request
 
 OBJECTIVES = "decode, prefill or mix"
@@ -48,7 +49,30 @@ Current = Annotated[
 ]
 BothNics = Annotated[bool, typer.Option("--both-nics", help="Weigh the first rail alone against all proven rails.")]
 Profile = Annotated[str, typer.Option("--profile", help="The served model's traffic: a profile's name or file.")]
-Blocks = Annotated[int, typer.Option("--blocks", min=1, help="Blocks of launches; at least 6 to call anything better.")]
+Blocks = Annotated[
+    int, typer.Option("--blocks", min=1, max=999, help="Blocks of launches; at least 6 to call anything better.")
+]
+Effect = Annotated[
+    str,
+    typer.Option("--effect", metavar="PERCENT", help="Plan as many blocks as a difference like 5% needs to be seen."),
+]
+Skew = Annotated[
+    bool, typer.Option("--skew", help="Also tell how much later the last rank arrives, by gates before each call.")
+]
+Gemm = Annotated[
+    str, typer.Option("--gemm", metavar="MxNxK", help="A matrix product before every timed call, as a decode step has.")
+]
+CallPath = Annotated[
+    str, typer.Option("--path", help="torch, direct (NCCL's own calls), or both: torch's share of an eager call shows.")
+]
+Deadline = Annotated[
+    list[str],
+    typer.Option(
+        "--deadline",
+        metavar="PHASE=TIME",
+        help="Limit of rendezvous, init, connect, check, capture, measure, soak or done on a rank, or of a launch.",
+    ),
+]
 Budget = Annotated[str, typer.Option("--budget", help="Start no further block after this time (90s, 10m, 1h).")]
 Sizes = Annotated[list[str], typer.Option("--sizes", help="Message sizes beside the profile's own (8,20K,1M,42M).")]
 Backend = Annotated[str, typer.Option("--backend", help="auto, nccl or gloo.")]
@@ -73,6 +97,7 @@ RanksPerNode = Annotated[int, typer.Option("--ranks-per-node", min=1, max=16, he
 Resume = Annotated[
     str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early, to the same plan.")
 ]
+LIMITS = ("--blocks", "--budget", "--effect")
 RESUMABLE = ("resume", "nodes", "ports", "presets", "master_addr", "store", "as_json", "json_lines")
 """What may be said beside --resume: everything else is in the stored plan."""
 JsonLines = Annotated[
@@ -100,12 +125,17 @@ def bench(
     profile: Profile = "dense-small-tp2",
     objective: Objective = "mix",
     blocks: Blocks = 6,
+    effect: Effect = "",
     budget: Budget = "",
     sizes: Sizes = [],  # noqa: B006
     ops: Ops = [],  # noqa: B006
     dtype: Dtype = "bfloat16",
     out_of_place: OutOfPlace = False,
     search: Search = "grid",
+    skew: Skew = False,
+    gemm: Gemm = "",
+    path: CallPath = "torch",
+    deadline: Deadline = [],  # noqa: B006
     engine: Engine = "",
     backend: Backend = "auto",
     seed: Seed = None,
@@ -126,28 +156,42 @@ def bench(
     folders, address = workflow.read_folders(presets), workflow.read_address(master_addr)
     if resume is not None:
         return _resume(context, resume, nodes, ports, folders, address, store, out)
-    request = workflow.Request(
-        specs=resolve_nodes(nodes, ports, python, hostfile, slurm=slurm),
-        backend=workflow.read_backend(backend),
-        candidates=split(candidates),
-        current=current,
-        both_nics=both_nics,
-        profile=profile,
-        objective=workflow.read_objective(objective),
-        blocks=blocks,
-        budget_s=workflow.read_duration(budget),
-        sizes=workflow.read_sizes(split(sizes)),
-        seed=seed,
-        master=address,
-        ranks_per_node=ranks_per_node,
+    specs = resolve_nodes(nodes, ports, python, hostfile, slurm=slurm)
+    return _bench(_request(context.params, specs, folders, address), store, dry_run, out)
+
+
+def _request(
+    said: Mapping[str, Any], specs: Sequence[NodeSpec], folders: Sequence[Path], master: str | None
+) -> Request:
+    """The options of `bench` by their names, read into what they mean."""
+    from fabricdoc import workflow
+
+    return workflow.Request(
+        specs=specs,
+        backend=workflow.read_backend(said["backend"]),
+        candidates=split(said["candidates"]),
+        current=said["current"],
+        both_nics=said["both_nics"],
+        profile=said["profile"],
+        objective=workflow.read_objective(said["objective"]),
+        blocks=said["blocks"],
+        budget_s=workflow.read_duration(said["budget"]),
+        sizes=workflow.read_sizes(split(said["sizes"])),
+        seed=said["seed"],
+        master=master,
+        ranks_per_node=said["ranks_per_node"],
         presets=folders,
-        ops=workflow.read_ops(split(ops)),
-        dtype=workflow.read_dtype(dtype),
-        out_of_place=out_of_place,
-        search=workflow.read_search(search),
-        engine=engine,
+        ops=workflow.read_ops(split(said["ops"])),
+        dtype=workflow.read_dtype(said["dtype"]),
+        out_of_place=said["out_of_place"],
+        search=workflow.read_search(said["search"]),
+        engine=said["engine"],
+        effect=workflow.read_effect(said["effect"]),
+        skew=said["skew"],
+        gemm=workflow.read_gemm(said["gemm"]),
+        path=workflow.read_path(said["path"]),
+        deadlines_s=workflow.read_deadlines(split(said["deadline"])),
     )
-    return _bench(request, store, dry_run, out)
 
 
 def again(words: Sequence[str], *, blocks: int) -> str:
@@ -155,9 +199,9 @@ def again(words: Sequence[str], *, blocks: int) -> str:
     kept: list[str] = []
     skip = False
     for word in words:
-        if not skip and word.split("=")[0] not in ("--blocks", "--budget"):
+        if not skip and word.split("=")[0] not in LIMITS:
             kept.append(word)
-        skip = word in ("--blocks", "--budget")
+        skip = word in LIMITS
     return shlex.join(["fabricdoc", *kept, "--blocks", str(blocks)])
 
 
@@ -213,7 +257,7 @@ def _resume(
 def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepared, kept: RunStore, out: Screen) -> int:
     """Measure what was prepared, and show what came of it."""
     from fabricdoc.report import telling, verdict_status
-    from fabricdoc.workflow import measure
+    from fabricdoc.workflow import blocks_to_ask, measure
 
     out.plan(prepared.run.plan, prepared.notes)
     done = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
@@ -222,7 +266,7 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     out.rails(done.run, done.rails)
     out.document(verdict)
     if not verdict.conclusive and not prepared.resumes:
-        out.next_command(again(sys.argv[1:], blocks=max(6, request.blocks)), "measure to the end")
+        out.next_command(again(sys.argv[1:], blocks=blocks_to_ask(verdict, request.blocks)), "measure to the end")
     return verdict_status(verdict)
 
 

@@ -114,13 +114,14 @@ def test_what_ranks_say_is_sorted_by_its_kind() -> None:
             said("alpha", "phase", rank=0, phase="measure", what="", at_s=1),
             said("alpha", "cell", rank=0, view="eager", samples=[1.5], correct=True, **SHAPE),
             said("beta", "skew", rank=1, view="eager", waits=[0.0], gated=[1.5], **SHAPE),
+            said("beta", "direct", rank=1, view="eager", samples=[1.5], wrong=0, **SHAPE),
             said("beta", "soak", rank=1, calls=5, wrong=0, **SHAPE),
             said("beta", "state", load_1min=0.5),
             said("alpha", "rank_done", rank=0, **ENDED, stack=["a\x1b[2J", 5], state="Sleeping"),
             *DONE,
         )
     )
-    assert (len(outcome.cells), len(outcome.skews), len(outcome.soaks)) == (1, 1, 1)
+    assert [len(kind) for kind in (outcome.cells, outcome.skews, outcome.directs, outcome.soaks)] == [1, 1, 1, 1]
     assert outcome.states["beta"]["load_1min"] == 0.5
     assert outcome.ends[0].stack == ("a?[2J", "5") and outcome.ends[0].state == "S"
     assert outcome.phases == {0: "measure"}

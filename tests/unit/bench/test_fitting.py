@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from fabricdoc.bench.cost import seconds_per_launch
 from fabricdoc.bench.fitting import check_budget, needed_s
-from fabricdoc.bench.plan import grid_shapes, make_plan, seconds_per_launch
+from fabricdoc.bench.plan import grid_shapes, make_plan
 from fabricdoc.errors import UsageError
 from fabricdoc.model.run import Candidate, Plan, Rank
 

@@ -20,6 +20,7 @@ GOOD: list[dict[str, Any]] = [
     {"event": "cell", "view": "graph", **SHAPE, "samples": [1.5, 2], "replays": [1.25], "correct": True, "wrong": 0},
     {"event": "cell", "view": "eager", **SHAPE, "samples": [1.5], "correct": False},
     {"event": "skew", "view": "eager", **SHAPE, "waits": [0.0], "gated": [1.5]},
+    {"event": "direct", "view": "eager", **SHAPE, "samples": [1.5], "wrong": 0},
     {"event": "soak", **SHAPE, "calls": 500, "wrong": 3},
     {
         "event": "rank_done",

@@ -88,6 +88,13 @@ def test_a_soak_that_was_wrong_makes_the_launch_incorrect_whatever_its_cells_say
     assert described(Outcome(cells=cells, ends=ends(), soaks=[{**soak, "wrong": 0}])).status == "ok"
 
 
+def test_a_wrong_result_of_nccls_own_calls_makes_the_launch_incorrect() -> None:
+    own = [{**cell(rank), "wrong": 3 * rank} for rank in (0, 1)]
+    launch = described(Outcome(cells=[cell(0), cell(1)], directs=own, ends=ends()))
+    assert launch.status == "incorrect"
+    assert launch.reason.endswith("all_reduce 8 B bfloat16 (direct) on rank 1 (3 elements)")
+
+
 def test_the_rank_that_died_is_named_not_the_one_stopped_for_it() -> None:
     outcome = Outcome(ends={0: RankEnd("stopped", reason="was stopped"), 1: RankEnd("died", reason="SIGKILL")})
     assert first_trouble(outcome)[:2] == ("failed", 1)

@@ -46,13 +46,6 @@ def test_the_order_repeats_with_the_seed_and_differs_between_blocks() -> None:
     assert len({tuple(order) for order in names}) > 5
 
 
-@given(st.sampled_from(["gloo", "nccl"]), st.integers(1, 1 << 30), st.sampled_from(["graph", "eager", "throughput"]))
-def test_calls_stay_within_the_byte_budget_or_at_the_least(backend: str, size: int, view: str) -> None:
-    calls = planning.calls_for(backend, Shape(op="all_reduce", size=size), view)  # type: ignore[arg-type]
-    assert planning.LEAST_CALLS <= calls <= planning.CALLS[backend][view]
-    assert calls == planning.LEAST_CALLS or calls * size <= planning.BUDGET_BYTES[backend]
-
-
 def test_profile_shapes_win_over_the_grid() -> None:
     profile = [Shape(op="all_reduce", size=20480, phase="decode", count=97)]
     merged = planning.merge_shapes(profile, planning.grid_shapes([8, 20480]))
@@ -66,37 +59,11 @@ def test_environment_lays_a_candidate_over_base_per_node() -> None:
     assert planning.environment_of(p, DEFAULT, "beta") == {}
 
 
-def test_graph_view_exists_only_under_nccl() -> None:
-    assert "graph" not in plan("gloo").views
-    assert "graph" in plan("nccl").views
-
-
-def test_the_estimate_bounds_launches_and_grows_with_blocks() -> None:
-    few, many = plan(blocks=2).estimate, plan(blocks=6).estimate
-    assert many.launches == 3 + 6 * 4 + 6 * 3
-    assert many.seconds > few.seconds
-    assert many.bytes_per_link > few.bytes_per_link > 0
-    assert few.memory_per_node > 0
-
-
-@pytest.mark.parametrize(("others", "confirmed"), [(0, 0), (1, 3), (2, 4), (7, 4)])
-def test_the_estimate_counts_every_launch_that_confirms_the_most_winners(others: int, confirmed: int) -> None:
-    candidates = [BASE, DEFAULT, *(TREE.model_copy(update={"name": f"tree-{i}"}) for i in range(others))]
-    search = planning.block_order(candidates, 1, 7)
-    assert plan(candidates=candidates).estimate.launches == len(candidates) + 6 * (len(search) + confirmed)
-
-
 def test_the_proof_launch_makes_few_calls() -> None:
     work = planning.work_of(plan(), proof=True)
     assert work["proof"] is True
     assert work["warmup"] == 1
     assert work["views"] == ["eager"]
-
-
-def test_a_launch_of_larger_shapes_is_expected_to_take_longer() -> None:
-    small, large = planning.grid_shapes([8]), planning.grid_shapes([8, 64 << 20])
-    assert planning.seconds_per_launch("nccl", small) < planning.seconds_per_launch("nccl", large)
-    assert planning.seconds_per_launch("gloo", small) > planning.SECONDS_TO_START["gloo"]
 
 
 def test_a_grid_of_several_ops_in_the_users_type_and_place() -> None:

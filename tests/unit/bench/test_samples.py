@@ -106,3 +106,22 @@ def test_bare_replays_give_the_slowest_ranks_mean_and_the_median_of_them() -> No
     )
     assert cells_of([slow, fast], 2)[0].replay_us == 7.0
     assert cells_of([slow, event(1, [9.0, 9.0])], 2)[0].replay_us is None, "one rank has none"
+
+
+def direct(rank: int, samples: list[float], wrong: int = 0) -> dict[str, Any]:
+    return event(rank, samples, wrong=wrong)
+
+
+def test_nccls_own_calls_are_told_beside_torchs_and_never_mixed_with_them() -> None:
+    events = [event(0, [20.0, 22.0, 24.0]), event(1, [21.0, 21.0, 21.0])]
+    (cell,) = cells_of(events, 2, directs=[direct(0, [9.0, 11.0, 13.0]), direct(1, [10.0, 10.0, 10.0])])
+    assert (cell.median_us, cell.direct_us) == (22.0, 11.0)
+    assert cells_of(events, 2)[0].direct_us is None
+    assert cells_of(events, 2, directs=[direct(0, [9.0])])[0].direct_us is None, "one rank has none"
+    assert cells_of(events, 2, directs=[direct(0, [9.0]), direct(0, [9.0])])[0].direct_us is None
+
+
+def test_a_wrong_result_of_nccls_own_calls_makes_the_cell_wrong() -> None:
+    events = [event(0, [20.0]), event(1, [21.0])]
+    (cell,) = cells_of(events, 2, directs=[direct(0, [9.0]), direct(1, [9.0], wrong=1)])
+    assert cell.correct is False

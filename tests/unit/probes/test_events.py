@@ -42,6 +42,15 @@ EVENTS = st.one_of(
         }
     ),
     st.fixed_dictionaries(
+        {
+            "event": st.just("direct"),
+            "view": WORDS,
+            **SHAPE,
+            "samples": st.lists(NUMBERS, max_size=5),
+            "wrong": st.integers(0, 1 << 40),
+        }
+    ),
+    st.fixed_dictionaries(
         {"event": st.just("soak"), **SHAPE, "calls": st.integers(0, 1 << 40), "wrong": st.integers(0, 1 << 40)}
     ),
     st.fixed_dictionaries(

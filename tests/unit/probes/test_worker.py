@@ -38,6 +38,7 @@ def task(**changes: Any) -> Task:
         ({**WORK, "shapes": [{"op": "reduce", "size": 8, "dtype": "bfloat16"}]}, "unknown op 'reduce'"),
         ({"views": []}, "KeyError: 'shapes'"),
         ({**WORK, "path": "direct"}, "no path 'direct' on gloo"),
+        ({**WORK, "path": "both"}, "no path 'both' on gloo"),
         (
             {**WORK, "shapes": [{"op": "broadcast", "size": 8, "dtype": "int32", "in_place": False}]},
             "torch.distributed has broadcast in place only, and gloo no other way",
@@ -136,6 +137,32 @@ def test_gates_are_an_arm_of_their_own_and_what_is_wrong_in_it_counts(monkeypatc
     assert cell["wrong"] == 2, "once in either arm"
     assert (len(skew["waits"]), len(skew["gated"])) == (4, 4)
     assert len(gates) == 8
+
+
+def test_nccls_own_calls_are_timed_after_torchs_in_the_eager_view_alone() -> None:
+    read_fd, write_fd = os.pipe()
+    plant = {"flip": {"rank": 0, "call": 2}}
+    work = {"views": ["throughput", "graph", "eager"], "calls": {"eager": 4}, "plant": plant, "warmup": 2}
+    bench = Watched(work, write_fd, Together())
+    own = object()
+    bench._own, bench._task.work["path"] = own, "both"  # type: ignore[assignment,index]
+    taken: list[object] = []
+
+    class Space:
+        def collective(self, shape: Shape, calls: object) -> Any:
+            taken.append(calls)
+            return bench._collective(shape)
+
+    bench._space = Space()  # type: ignore[assignment]
+    bench.check()
+    bench.measure()
+    events = spoken(read_fd, write_fd)
+    (direct,) = [event for event in events if event["event"] == "direct"]
+    assert (direct["view"], len(direct["samples"]), direct["wrong"]) == ("eager", 4, 1)
+    assert taken == [own]
+    phases = [event["what"] for event in events if event["event"] == "phase"]
+    assert phases[-1] == "all_reduce 1048576 B bfloat16, eager, by NCCL's own calls"
+    assert [event["event"] for event in events if event["event"] in ("cell", "direct")] == ["cell", "cell", "direct"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_what_was_measured_and_why_the_rest_was_not(samples: Any, shown: Any) ->
     assert "torch eager - - not measured in this run" in text
     assert "verbs - - no RDMA ping passed over these links" in text
     assert "wire - - no instrument here times the wire alone" in text
-    assert "NCCL eager - - NCCL's own calls were not part of this run" in text
+    assert "NCCL eager - - ask for NCCL's own calls with --path both" in text
 
 
 def test_a_ping_gives_verbs_a_time(samples: Any, shown: Any) -> None:
@@ -43,6 +43,22 @@ def test_gloo_says_what_it_has_not(samples: Any, shown: Any) -> None:
     text = rows(shown, gloo.model_copy(update={"launches": gloo.launches[3:]}))
     assert "gloo has no CUDA graphs" in text
     assert "gloo is not NCCL" in text
+
+
+def test_nccls_own_calls_are_a_row_where_they_were_asked_for(samples: Any, shown: Any) -> None:
+    run = samples.run()
+    cell = run.launches[0].cells[0]
+    cells = tuple(
+        cell.model_copy(update={"view": "eager", "size": size, "median_us": us, "direct_us": us - 9})
+        for size, us in ((8192, 33.0), (20480, 44.0))
+    )
+    one = run.model_copy(update={"launches": (run.launches[0].model_copy(update={"cells": cells}),)})
+    text = rows(shown, one)
+    assert "NCCL eager 24.0 35.0" in text
+    assert "torch eager 33.0 44.0" in text
+    alone = rows(shown, one.model_copy(update={"plan": one.plan.model_copy(update={"path": "direct"})}))
+    assert "NCCL eager 33.0 44.0" in alone
+    assert "torch eager - - this run called NCCL by its own functions alone (--path direct)" in alone
 
 
 def test_eager_and_both_sizes(samples: Any, shown: Any) -> None:

@@ -285,3 +285,22 @@ def test_a_users_own_file_with_what_this_nccl_does_not_read_is_refused(tmp_path:
     )
     with pytest.raises(UsageError, match=r"mine\.toml line 2, candidate 1 \('ring'\): NCCL 2\.28\.9 does not read"):
         prepared(Request(SPECS, backend="nccl", candidates=(str(file),), seed=1))
+
+
+def test_arms_and_deadlines_are_in_the_plan_and_a_difference_raises_the_blocks() -> None:
+    request = Request(SPECS, backend="nccl", seed=1, candidates=("decode:simple",), effect=0.05, skew=True,
+                      path="both", gemm=(8, 64, 64), deadlines_s={"measure": 90.0})  # fmt: skip
+    done = prepared(request)
+    plan = done.run.plan
+    assert (plan.path, plan.skew, plan.gemm, plan.deadlines_s) == ("both", True, (8, 64, 64), {"measure": 90.0})
+    assert plan.launch_deadline_s == 100.0
+    assert plan.blocks > 6
+    assert any(note.startswith("to see 5.0% of one candidate") for note in done.notes)
+
+
+@pytest.mark.parametrize("path", ["direct", "both"])
+def test_nccls_own_calls_need_nccl(path: Any) -> None:
+    for request, hello in ((Request(SPECS, backend="gloo", path=path), {}), (Request(SPECS, path=path), {"gpus": 0})):
+        with pytest.raises(UsageError) as caught:
+            prepared(request, **hello)
+        assert caught.value.id == "path-without-nccl"

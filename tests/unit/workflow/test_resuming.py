@@ -43,9 +43,11 @@ def test_its_nodes_are_named_as_they_were() -> None:
 
 
 def test_its_plan_is_the_request_again() -> None:
-    run = stored(search="adaptive", budget_s=36000.0, objective="decode")
+    asked = {"skew": True, "gemm": (8, 16, 16), "deadlines_s": {"init": 9.0}}
+    run = stored(search="adaptive", budget_s=36000.0, objective="decode", **asked)
     request = resumed_request(run, [NodeSpec("alpha", "netns:11"), NodeSpec("beta", "netns:12")])
     assert (request.seed, request.search, request.budget_s, request.objective) == (7, "adaptive", 36000.0, "decode")
+    assert {name: getattr(request, name) for name in asked} == asked
     assert request.weighs_rails
     assert request.backend == "gloo"
     assert not resumed_request(stored(both_nics=False), SPECS).weighs_rails
