@@ -5,7 +5,6 @@ Asks nobody. Says why a candidate is not offered, in one sentence.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,8 +15,6 @@ from fabricdoc.errors import InputError
 from fabricdoc.model.run import Candidate, NotOffered
 from fabricdoc.nccl import catalogue, nearest, parse_conditions, parse_release, satisfies
 
-GONE = re.compile(r"(?P<how>Last in|Only in|Only|Ignored since|gone in) (?P<release>\d+\.\d+(?:\.\d+)?)")
-"""How the catalogue says when a removed variable was read last."""
 OTHER_NETWORK = {"ib": "needs an HCA (RDMA device) on every rail", "socket": "is for sockets, and the rails are RDMA"}
 
 
@@ -126,21 +123,10 @@ def not_read(name: str, version: str) -> str:
     first = parse_release(entry.since)
     if first and release < first:
         return f"NCCL {version} does not read {name} yet (since {entry.since})"
-    if entry.status == "removed" and _is_gone(entry.effect, release):
+    gone = parse_release(entry.removed)
+    if gone and release >= gone:
         return f"NCCL {version} does not read {name} any more ({entry.effect})"
     return ""
-
-
-def _is_gone(effect: str, release: tuple[int, int, int]) -> bool:
-    """Whether the version is beyond what the catalogue's words say; without words it is."""
-    said = GONE.search(effect)
-    bound = parse_release(said["release"]) if said else None
-    if said is None or bound is None:
-        return True
-    if said["how"] in ("Ignored since", "gone in"):
-        return release >= bound
-    short = said["release"].count(".") == 1  # "Only 2.20" is every 2.20.x
-    return release[:2] > bound[:2] if short else release > bound
 
 
 def strangers(names: Iterable[str]) -> tuple[str, ...]:

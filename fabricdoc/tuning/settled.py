@@ -114,6 +114,8 @@ def _unchanged(target: Target, mine: Proof, theirs: Proof) -> str:
         return f"network is {mine.network} as with base" if same else ""
     if target == "rails":
         return _same_interfaces(mine, theirs)
+    if target == "gpu_direct":
+        return _same_memory(mine, theirs)
     return _same_choices(target, mine.choices, theirs.choices)
 
 
@@ -123,6 +125,23 @@ def _same_interfaces(mine: Proof, theirs: Proof) -> str:
     if not ours or ours != bases or not all(ours):
         return ""
     return f"interfaces of every rank are as with base ({', '.join(mine.interfaces)})"
+
+
+def _same_memory(mine: Proof, theirs: Proof) -> str:
+    """Whether the NICs read and wrote the same memory, in both directions on every rank, as under base.
+
+    Channels are not held against each other one by one: a candidate may have fewer of them.
+    """
+    ours, bases = _memory(mine), _memory(theirs)
+    if not ours or ours != bases:
+        return ""
+    kinds = sorted({memory for _, _, _, memory in ours})
+    return f"where the NICs read and write is as with base ({', '.join(kinds)})"
+
+
+def _memory(proof: Proof) -> frozenset[tuple[int, str, str, str]]:
+    """(rank, direction, connection, memory) of the channels that leave a node."""
+    return frozenset((one.rank, one.direction, one.connection, one.memory) for one in proof.channels if one.over)
 
 
 def _same_choices(target: Target, mine: Sequence[Choice], theirs: Sequence[Choice]) -> str:

@@ -75,6 +75,8 @@ def test_a_variable_that_is_younger_than_the_library() -> None:
         ("NCCL_CREATE_THREAD_CONTEXT", "2.30.7", True),
         ("NCCL_MLOPART_RDMA_ENABLE", "2.31.2", False),  # "gone in 2.32"
         ("NCCL_MLOPART_RDMA_ENABLE", "2.32.3", True),
+        ("NCCL_NCCL_ALLOC_P2P_NET_LL_BUFFERS", "2.16.2", False),
+        ("NCCL_NCCL_ALLOC_P2P_NET_LL_BUFFERS", "2.16.5", True),  # its words name no end that a program could read
         ("NCCL_IB_TC", "2.32.3", False),
         ("NCCL_MAX_NCHANNELS", "2.32.3", False),  # deprecated, still read
         ("NO_SUCH", "2.32.3", False),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.model.paths import ChannelPath
 from fabricdoc.model.run import Candidate, Cell, Choice, Launch, Proof
 from fabricdoc.tuning import settled as subject
 
@@ -135,6 +136,44 @@ def test_of_several_targets_one_change_is_enough() -> None:
     mine = _proof(choices=_changed(protocol="SIMPLE"))
     assert _settle(("algorithm", "protocol"), mine, _proof()) is None
     assert _settle(("none",), _proof(), _proof()) is None
+
+
+def _channels(
+    *memories: str, sends: str = "gpu-direct", over: tuple[str, ...] = ("mlx5_0",)
+) -> tuple[ChannelPath, ...]:
+    """Two ranks, as many channels as memories named, each in both directions."""
+    both = (("receive", None), ("send", sends))
+    return tuple(
+        ChannelPath(rank=rank, channel=at, peer=1 - rank, direction=direction, connection="collective", network="IB",
+                    over=over, memory=fixed or memory)
+        for rank in (0, 1) for at, memory in enumerate(memories) for direction, fixed in both
+    )  # fmt: skip
+
+
+def test_gpu_direct_is_ineffective_where_the_nics_read_and_write_the_same_memory() -> None:
+    base = _proof(channels=_channels("gpu-direct", "gpu-direct"))
+    same = _settle(("gpu_direct",), _proof(channels=_channels("gpu-direct")), base)
+    assert same is not None, "fewer channels are no change of memory"
+    assert same.verdict == "ineffective"
+    assert same.reason == "the log shows no change: where the NICs read and write is as with base (gpu-direct)"
+
+
+@pytest.mark.parametrize(
+    "channels",
+    [
+        _channels("host-staged", sends="host-staged"),
+        _channels("gpu-direct", sends="host-staged"),
+        _channels("gpu-direct", "host-staged"),
+        _channels("gpu-direct-dmabuf", sends="gpu-direct-dmabuf"),
+        (),
+        _channels("gpu-direct", over=()),
+    ],
+    ids=["off", "read-off", "one-channel", "dmabuf", "not-shown", "within-a-node"],
+)
+def test_gpu_direct_that_changed_or_is_not_shown_is_not_ineffective(channels: tuple[ChannelPath, ...]) -> None:
+    base = _proof(channels=_channels("gpu-direct", "gpu-direct"))
+    assert _settle(("gpu_direct",), _proof(channels=channels), base) is None
+    assert _settle(("gpu_direct",), base, _proof(channels=channels)) is None
 
 
 def test_the_order_of_interfaces_is_no_change() -> None:
