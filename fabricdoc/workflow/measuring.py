@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricdoc.bench import CONFIRMED, DECIDING_BLOCKS, Agents, Bench, run_bench
-from fabricdoc.errors import StoppedError
+from fabricdoc.errors import StoppedError, StoreError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.standing import Standings
@@ -76,7 +76,7 @@ def measure(
         run=prepared.run,
         master=prepared.master,
         progress=watch,
-        rescue_folders=(Path(), Path(tempfile.gettempdir())),
+        rescue_folders=rescue_folders(store),
         budget_s=request.budget_s,
     )
 
@@ -98,6 +98,17 @@ def measure(
     store.save_document(run.id, "fabric", fabric.model_dump_json())
     recommended = recommend(store, run.id, objective=request.objective, presets=request.presets)
     return Measured(run, recommended, _rails_judged(run, prepared) if request.weighs_rails else ())
+
+
+def rescue_folders(store: RunStore) -> tuple[Path, ...]:
+    """Where a launch goes that the store refuses: beside it, to the user's state, to /tmp; never the working folder."""
+    beside = store.path.absolute().parent
+    try:
+        state = default_path().parent
+    except StoreError:  # a user without any home
+        state = beside
+    kept = (beside if beside.is_dir() else state, state, Path(tempfile.gettempdir()))
+    return tuple(dict.fromkeys(kept))
 
 
 def _rails_judged(run: Run, prepared: Prepared) -> tuple[Verdict, ...]:

@@ -37,7 +37,7 @@ def test_the_launch_that_did_not_fit_is_rescued_and_named(tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", ON_A_SMALL_DISK, str(disk)],
         cwd=shelter,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(shelter)},
         capture_output=True,
         text=True,
         timeout=200,
@@ -47,6 +47,7 @@ def test_the_launch_that_did_not_fit_is_rescued_and_named(tmp_path: Path) -> Non
     document = json.loads(done.stdout)
     assert document["message"].startswith("no space left for the run store")
     assert document["fix"].endswith("-o DIR")
-    (kept,) = shelter.glob("*-launch-*.json")
+    (kept,) = (shelter / "fabricdoc").glob("*-launch-*.json")
+    assert [path.name for path in shelter.iterdir()] == ["fabricdoc"], "nothing is left in the working folder"
     assert str(kept) in document["message"]
     assert json.loads(kept.read_text())["launch"]["status"] in ("ok", "failed")

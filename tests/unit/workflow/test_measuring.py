@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
+from fabricdoc.errors import StoreError
 from fabricdoc.model.verdict import CandidateVerdict, Interval, Verdict
-from fabricdoc.workflow.measuring import best_first, blocks_to_ask
+from fabricdoc.store import RunStore
+from fabricdoc.workflow.measuring import best_first, blocks_to_ask, rescue_folders
 
 pytestmark = pytest.mark.unit
 
@@ -36,3 +41,25 @@ def test_a_run_to_the_end_has_the_blocks_that_its_own_noise_calls_for() -> None:
     )
     assert blocks_to_ask(told, 3) == 14, "settles one of the open ones; those that are settled do not count"
     assert blocks_to_ask(told, 20) == 20
+
+
+def test_a_refused_launch_is_kept_beside_the_store_or_in_the_users_state_and_never_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept").mkdir()
+    with RunStore.open(Path("kept/runs.sqlite"), write=True) as store:
+        folders = rescue_folders(store)
+        assert folders == (tmp_path / "kept", tmp_path / "state/fabricdoc", Path(tempfile.gettempdir()))
+        store.path.unlink()
+        (tmp_path / "kept").rename(tmp_path / "gone")
+        assert rescue_folders(store)[0] == tmp_path / "state/fabricdoc", "a folder that was removed is not made again"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr("fabricdoc.workflow.measuring.default_path", _no_home)
+    with RunStore.open(tmp_path / "gone/runs.sqlite", write=True) as store:
+        assert rescue_folders(store) == (tmp_path / "gone", Path(tempfile.gettempdir()))
+
+
+def _no_home() -> Path:
+    raise StoreError("no place for the run store")
