@@ -8,84 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from fabricdoc.bench.greeting import refuse_others, refuse_without_torch
 from fabricdoc.bench.heard import check
+from fabricdoc.bench.order import LaunchOrder
+from fabricdoc.bench.outcome import Outcome, keep, pids
 from fabricdoc.errors import NodeError, ToolError
 from fabricdoc.transport import Channels, NodeSpec, open_channels
 
 HELLO_DEADLINE_S = 120.0
 GRACE_S = 8.0
 LEFTOVER_DEADLINE_S = 20.0
-_STACK_LINES, _STACK_LINE_LENGTH = 60, 300
-
-
-@dataclass
-class RankEnd:
-    """How one rank ended: status, the phase it was in, one line why, the tail of what it wrote, where it stood.
-
-    `state` is the kernel's letter for it when its time was over (proc(5)), empty for one that ended by itself.
-    """
-
-    status: str
-    phase: str = ""
-    reason: str = ""
-    log: str = ""
-    stack: tuple[str, ...] = ()
-    state: str = ""
-    timings_s: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass
-class Outcome:
-    """Everything one launch sent back. `cells`, `skews`, `directs`, `soaks` are raw events; `ends` is keyed by rank.
-
-    `states` are the raw facts of each node, `left` the pids of our processes on it that nothing ended; `pids`
-    are those of all ranks on all nodes.
-    """
-
-    cells: list[dict[str, Any]] = field(default_factory=list)
-    skews: list[dict[str, Any]] = field(default_factory=list)
-    directs: list[dict[str, Any]] = field(default_factory=list)
-    soaks: list[dict[str, Any]] = field(default_factory=list)
-    ends: dict[int, RankEnd] = field(default_factory=dict)
-    phases: dict[int, str] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
-    done: set[str] = field(default_factory=set)
-    states: dict[str, dict[str, Any]] = field(default_factory=dict)
-    left: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    pids: set[int] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class LaunchOrder:
-    """One launch as the agents need it. `environment` and `ranks` are keyed by node name."""
-
-    number: int
-    backend: str
-    world: int
-    ranks: Mapping[str, Sequence[Mapping[str, int]]]
-    environment: Mapping[str, Mapping[str, str]]
-    work: Mapping[str, object]
-    deadline_s: float
-    master: str
-    memory: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-    def message(self, node: str) -> dict[str, Any]:
-        """The launch message for one node."""
-        return {
-            "do": "launch",
-            "number": self.number,
-            "backend": self.backend,
-            "world": self.world,
-            "ranks": [dict(rank) for rank in self.ranks[node]],
-            "env": dict(self.environment[node]),
-            "unset": [],
-            "deadline_s": self.deadline_s,
-            "work": dict(self.work),
-            "memory": dict(self.memory.get(node, {})),
-        }
 
 
 class Agents:
@@ -127,8 +62,8 @@ class Agents:
         self._channels = open_channels(specs, "agent")
         self._channels.broadcast({"do": "hello"})
         hellos = self._channels.gather("hello", self._hello_s, "the bench agent")
-        _with_torch(hellos)
-        _refuse_others(hellos)
+        refuse_without_torch(hellos)
+        refuse_others(hellos)
         self.hello = hellos
         return self._end_leftovers()
 
@@ -140,7 +75,7 @@ class Agents:
             self.channels.send(name, {"do": "leftover", "ranks": self._born.get(name, [])})
         answers = self.channels.gather("leftover", LEFTOVER_DEADLINE_S, "the bench agent")
         self._born = {}
-        return {name: left for name, answer in answers.items() if (left := _pids(answer.get("alive")))}
+        return {name: left for name, answer in answers.items() if (left := pids(answer.get("alive")))}
 
     @property
     def channels(self) -> Channels:
@@ -218,72 +153,3 @@ class Agents:
         else:
             keep(outcome, event, name, message)
         return event == "expired"
-
-
-def keep(outcome: Outcome, event: str, name: str, message: dict[str, Any]) -> None:
-    """Put a checked event of that node into the outcome."""
-    lists = {"cell": outcome.cells, "skew": outcome.skews, "direct": outcome.directs, "soak": outcome.soaks}
-    if event in lists:
-        lists[event].append(message)
-    elif event == "phase":
-        outcome.phases[message["rank"]] = message["phase"]
-    elif event == "rank_done":
-        outcome.ends[message["rank"]] = _rank_end(message)
-    elif event == "state":
-        outcome.states[name] = message
-    elif event == "launch_done":
-        outcome.done.add(name)
-        if left := _pids(message.get("alive")):
-            outcome.left[name] = left
-
-
-def _rank_end(message: dict[str, Any]) -> RankEnd:
-    return RankEnd(
-        status=str(message.get("status", "failed")),
-        phase=str(message.get("phase", "")),
-        reason=str(message.get("reason", "")),
-        log=str(message.get("log", "")),
-        stack=_lines(message.get("stack")),
-        state=str(message.get("state", ""))[:1],
-        timings_s={str(k): float(v) for k, v in dict(message.get("timings_s") or {}).items()},
-    )
-
-
-def _pids(said: object) -> tuple[int, ...]:
-    return tuple(pid for pid in said[:_STACK_LINES] if isinstance(pid, int)) if isinstance(said, list) else ()
-
-
-def _lines(said: object) -> tuple[str, ...]:
-    """What a rank's stack is in the record: text, bounded, the innermost calls kept."""
-    lines = said[-_STACK_LINES:] if isinstance(said, list) else []
-    return tuple("".join(c if c.isprintable() else "?" for c in str(line))[:_STACK_LINE_LENGTH] for line in lines)
-
-
-def _refuse_others(hellos: Mapping[str, Mapping[str, Any]]) -> None:
-    """A node where another bench's agent runs: both would measure the other's load. Our own second agent is none."""
-    own = {int(hello.get("pid") or 0) for hello in hellos.values()}
-    for name, hello in hellos.items():
-        other = int(hello.get("other_agent") or 0)
-        if other and other not in own:
-            who = f"pid {other}" if other > 0 else "its process can't be seen from there"
-            raise NodeError(
-                f"{name}: another bench runs there now ({who}): each would measure the other's load",
-                fix="wait for its end, or end it, then run this again",
-                id="node-busy",
-            )
-
-
-def _with_torch(hellos: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise NodeError (torch-missing) naming every node without torch, its python's path and why."""
-    without = {name: hello for name, hello in sorted(hellos.items()) if not hello.get("torch")}
-    if not without:
-        return
-    nodes: dict[str, list[str]] = {}
-    for name, hello in without.items():
-        python = f"{hello.get('executable') or 'its python'} ({hello.get('python', 'version unknown')})"
-        nodes.setdefault(f"{python}: {hello.get('torch_error', '')}", []).append(name)
-    raise NodeError(
-        "; ".join(f"{' and '.join(names)}: torch can't be imported by {why}" for why, names in nodes.items()),
-        fix="name a python that has torch with --python or python= in fabric.toml, or install torch for that one",
-        id="torch-missing",
-    )

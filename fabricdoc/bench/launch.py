@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, RankEnd
+from fabricdoc.bench.agents import Agents
 from fabricdoc.bench.arms import launch_limit
 from fabricdoc.bench.memory import memory_limits
+from fabricdoc.bench.order import LaunchOrder
+from fabricdoc.bench.outcome import Outcome, RankEnd
 from fabricdoc.bench.plan import PROOF_DEADLINE_S, environment_of, work_of
 from fabricdoc.bench.samples import cells_of, wrong_of
 from fabricdoc.bench.states import state_of

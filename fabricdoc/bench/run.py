@@ -14,12 +14,13 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from fabricdoc.bench.agents import Agents, Outcome
+from fabricdoc.bench.agents import Agents
 from fabricdoc.bench.budget import Purse
 from fabricdoc.bench.cost import SOAK_S, launch_seconds
 from fabricdoc.bench.course import Contenders, Course, Rank, Step
 from fabricdoc.bench.disturbance import break_in_block, disturbance
 from fabricdoc.bench.launch import Place, run_launch
+from fabricdoc.bench.outcome import Outcome
 from fabricdoc.bench.plan import block_order
 from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of

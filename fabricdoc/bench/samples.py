@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from fabricdoc.bench.statistics import call_summary
+from fabricdoc.bench.summary import call_summary
 from fabricdoc.model.run import Cell
 from fabricdoc.store import SampleKey
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from fabricdoc.bench.combining import combined
-from fabricdoc.bench.statistics import student_t_quantile
+from fabricdoc.bench.student import student_t_quantile
 from fabricdoc.model.run import Candidate
 from fabricdoc.model.standing import Standing, Standings
 

@@ -12,9 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabricdoc.bench.agents import GRACE_S, Agents, LaunchOrder, Outcome, keep
+from fabricdoc.bench.agents import GRACE_S, Agents
 from fabricdoc.bench.heard import check
 from fabricdoc.bench.launch import Place, describe, order_for
+from fabricdoc.bench.order import LaunchOrder
+from fabricdoc.bench.outcome import Outcome, keep
 from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.model.documents import utc_now
 from fabricdoc.model.run import Candidate, Launch, Plan

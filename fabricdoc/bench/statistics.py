@@ -1,8 +1,8 @@
-"""The arithmetic behind every number of a bench: summaries over calls, intervals on paired log ratios, floors.
+"""The arithmetic behind every verdict: intervals on paired log ratios, floors, and the blocks that an effect needs.
 
-Standard library only (scipy is the oracle in the tests, never a dependency). The launch is the unit: one log
-ratio per block, never one per call. This module does not know what a run, a candidate or a verdict is, reads no
-file, and decides nothing; `fabricdoc.tuning` does.
+The launch is the unit: one log ratio per block, never one per call (those are `summary`'s, the t distribution is
+`student`'s). This module does not know what a run, a candidate or a verdict is, reads no file, and decides nothing;
+`fabricdoc.tuning` does. Standard library only (scipy is the oracle in the tests, never a dependency).
 
 Which interval: an exact one by relabelling the launches of a block, wherever its resolution reaches the corrected
 error: against base, which is in a block twice, with 6 blocks up to 18 candidates; against a set that is in it once
@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from statistics import fmean
 
 from fabricdoc.bench.relabelling import resolves, typical_interval
+from fabricdoc.bench.student import student_t_quantile
+from fabricdoc.bench.summary import CallSummary, call_summary, quantile
 from fabricdoc.bench.trend import Trend, trend_of
 from fabricdoc.model.verdict import Interval, Method
 
@@ -36,106 +36,6 @@ RATIO_BOUND = 1e6
 
 LEAST_BLOCKS = 6
 MOST_BLOCKS = 999
-
-_TINY = 1e-300
-_FRACTION_STEPS = 10_000
-
-
-@dataclass(frozen=True)
-class CallSummary:
-    """Calls of one view, op and size over all ranks: number of calls, and quantiles in the unit of the samples."""
-
-    calls: int
-    median: float
-    p95: float
-    p99: float
-    max: float
-
-
-def call_summary(per_rank: Sequence[Sequence[float]]) -> CallSummary:
-    """Summarise calls: first the maximum over ranks of each call, then quantiles over calls.
-
-    `per_rank` holds one sequence of times per rank, same call at the same index; ranks that have more calls
-    than another are cut to the shortest. Raises ValueError when a rank or the whole has no call.
-    """
-    if not per_rank or not all(per_rank):
-        raise ValueError("a summary needs at least one call of every rank")
-    slowest = sorted(max(call) for call in zip(*per_rank, strict=False))
-    return CallSummary(
-        calls=len(slowest),
-        median=quantile(slowest, 0.5),
-        p95=quantile(slowest, 0.95),
-        p99=quantile(slowest, 0.99),
-        max=slowest[-1],
-    )
-
-
-def quantile(sorted_values: Sequence[float], q: float) -> float:
-    """Quantile `q` (0 to 1) of ascending values, linear between neighbours (numpy's default, "type 7")."""
-    if not sorted_values or not 0.0 <= q <= 1.0:
-        raise ValueError("a quantile needs at least one value and q between 0 and 1")
-    place = q * (len(sorted_values) - 1)
-    below = math.floor(place)
-    if below == len(sorted_values) - 1:
-        return sorted_values[-1]
-    part = place - below
-    lower, upper = sorted_values[below], sorted_values[below + 1]
-    return min(max(lower * (1.0 - part) + upper * part, lower), upper)  # rounding must not leave the neighbours
-
-
-def regularized_incomplete_beta(a: float, b: float, x: float) -> float:
-    """I_x(a, b) for a, b > 0 and x in 0 to 1, by the continued fraction of Abramowitz and Stegun 26.5.8."""
-    if not (a > 0.0 and b > 0.0 and 0.0 <= x <= 1.0):
-        raise ValueError("the incomplete beta function needs a, b > 0 and x between 0 and 1")
-    if x in (0.0, 1.0):
-        return x
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    front = math.exp(scale + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1.0) / (a + b + 2.0):
-        return front * _beta_fraction(a, b, x) / a
-    return 1.0 - front * _beta_fraction(b, a, 1.0 - x) / b
-
-
-def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of `regularized_incomplete_beta`, evaluated by Lentz's method."""
-    upper, lower = 1.0, _reciprocal(1.0 - (a + b) * x / (a + 1.0))
-    value = lower
-    for step in range(1, _FRACTION_STEPS):
-        even = step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step))
-        odd = -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1))
-        for term in (even, odd):
-            lower = _reciprocal(1.0 + term * lower)
-            upper = 1.0 + term / (upper if abs(upper) > _TINY else _TINY)
-            value *= lower * upper
-        if abs(lower * upper - 1.0) < 1e-16:
-            break
-    return value
-
-
-def _reciprocal(value: float) -> float:
-    return 1.0 / (value if abs(value) > _TINY else _TINY)
-
-
-def student_t_tail(t: float, df: float) -> float:
-    """The chance that Student's t with `df` degrees of freedom is above `t` (for t >= 0)."""
-    if t < 1.0:  # near the middle the complement keeps the digits that df / (df + t²) would round away
-        return 0.5 - 0.5 * regularized_incomplete_beta(0.5, df / 2.0, t * t / (df + t * t))
-    return 0.5 * regularized_incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
-
-
-@lru_cache(maxsize=4096)
-def student_t_quantile(p: float, df: float) -> float:
-    """The value below which Student's t with `df` degrees of freedom falls with probability `p` (0 < p < 1)."""
-    if not (0.0 < p < 1.0 and df > 0.0):
-        raise ValueError("a t quantile needs 0 < p < 1 and df > 0")
-    if p < 0.5:
-        return -student_t_quantile(1.0 - p, df)
-    low, high = 0.0, 1.0
-    while student_t_tail(high, df) > 1.0 - p:
-        low, high = high, high * 2.0
-    while low < (middle := (low + high) / 2.0) < high:
-        low, high = (middle, high) if student_t_tail(middle, df) > 1.0 - p else (low, middle)
-    return high if p > 0.5 else 0.0
 
 
 def deviation(values: Sequence[float]) -> float:

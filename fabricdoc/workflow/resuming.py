@@ -16,7 +16,9 @@ from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Run
 from fabricdoc.serving import load_profile
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow.planning import Greeted, Prepared, contexts, master_of, refuse_incomplete
+from fabricdoc.workflow.contexts import contexts
+from fabricdoc.workflow.field import master_of
+from fabricdoc.workflow.planning import Greeted, Prepared, refuse_incomplete
 from fabricdoc.workflow.requests import BOTH_NICS, Request
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.bench import Agents, base_candidate, grid_shapes, make_plan
-from fabricdoc.bench.agents import LaunchOrder
 from fabricdoc.bench.launch import Place, order_for
+from fabricdoc.bench.order import LaunchOrder
 from fabricdoc.fabric import map_cables, rails_of, scan
 from fabricdoc.lab import Lab
 from fabricdoc.model.run import Plan, Rank

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricdoc.bench import run as running
-from fabricdoc.bench.agents import Outcome
 from fabricdoc.bench.launch import Place
+from fabricdoc.bench.outcome import Outcome
 from fabricdoc.bench.plan import make_plan
 from fabricdoc.model.run import Candidate, Cell, Launch, NodeContext, Plan, Rank, Run, Shape
 from fabricdoc.serving import load_profile

@@ -1,4 +1,4 @@
-"""Which nodes a bench can't use, and what is said of them."""
+"""The conversation with agents: who is told what, and what is kept of what they say."""
 
 from __future__ import annotations
 
@@ -6,56 +6,11 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import Agents, LaunchOrder, Outcome, _refuse_others, _with_torch
-from fabricdoc.errors import NodeError
+from fabricdoc.bench.agents import Agents
+from fabricdoc.bench.order import LaunchOrder
+from fabricdoc.bench.outcome import Outcome
 
 pytestmark = pytest.mark.unit
-
-WITH: dict[str, Any] = {"torch": "2.13.0", "executable": "/opt/t/bin/python", "python": "3.11.7"}
-WITHOUT: dict[str, Any] = {
-    "torch": None,
-    "torch_error": "ModuleNotFoundError: No module named 'torch'",
-    "executable": "/usr/bin/python3",
-    "python": "3.11.7",
-}
-
-
-def test_torch_everywhere_is_fine() -> None:
-    _with_torch({"alpha": WITH, "beta": WITH})
-
-
-def test_every_node_without_torch_is_named_with_its_python() -> None:
-    with pytest.raises(NodeError) as caught:
-        _with_torch({"beta": WITHOUT, "gamma": WITH, "alpha": WITHOUT})
-    assert caught.value.id == "torch-missing"
-    assert caught.value.message == (
-        "alpha and beta: torch can't be imported by /usr/bin/python3 (3.11.7): "
-        "ModuleNotFoundError: No module named 'torch'"
-    )
-    assert "--python" in caught.value.fix
-
-
-def test_different_pythons_are_told_apart() -> None:
-    other = WITHOUT | {"executable": "/opt/py", "torch_error": "OSError: libcudart.so.13"}
-    with pytest.raises(NodeError, match=r"alpha: .* /usr/bin/python3 .*; beta: .* /opt/py .*libcudart"):
-        _with_torch({"alpha": WITHOUT, "beta": other})
-
-
-def hello(pid: int, other: int = 0) -> dict[str, Any]:
-    return WITH | {"pid": pid, "other_agent": other}
-
-
-def test_a_free_node_and_our_own_second_agent_are_fine() -> None:
-    _refuse_others({"alpha": hello(1), "beta": hello(2)})
-    _refuse_others({"alpha": hello(1), "also-alpha": hello(2, other=1)})
-
-
-@pytest.mark.parametrize(("other", "who"), [(77, "pid 77"), (-1, "can't be seen")])
-def test_another_bench_on_a_node_is_refused_and_named(other: int, who: str) -> None:
-    with pytest.raises(NodeError, match=f"^beta: another bench .*{who}") as caught:
-        _refuse_others({"alpha": hello(1), "beta": hello(2, other)})
-    assert caught.value.id == "node-busy"
-
 
 SHAPE = {"op": "all_reduce", "size": 8, "dtype": "bfloat16", "in_place": True}
 ENDED: dict[str, Any] = {"status": "ok", "phase": "done", "reason": "", "log": "", "timings_s": {}}

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import LaunchOrder, Outcome, RankEnd
 from fabricdoc.bench.launch import Place, describe, first_trouble, order_for, run_launch
+from fabricdoc.bench.order import LaunchOrder
+from fabricdoc.bench.outcome import Outcome, RankEnd
 from fabricdoc.bench.plan import grid_shapes, make_plan
 from fabricdoc.errors import NodeError
 from fabricdoc.model.run import Candidate, Launch, Plan, Rank

@@ -14,7 +14,7 @@ from fabricdoc.workflow.requests import Request
 from fabricdoc.workflow.resuming import nodes_of, prepare_again, resumed_request
 from tests.fabrics import crossed_pair
 from tests.fabrics.spark import spark_pair
-from tests.unit.workflow.test_planning import SPARKS, SPECS, Answered, spark_hello
+from tests.unit.workflow.asked import SPARKS, SPECS, Answered, spark_hello
 
 pytestmark = pytest.mark.unit
 
