@@ -20,7 +20,7 @@ from fabricdoc.workflow.looking import look
 from fabricdoc.workflow.meant import nodes_of
 
 Progress = Callable[[str], None]
-LEVELS: Mapping[str, tuple[str, ...]] = {"quick": (), "smoke": ("gate_smoke",)}
+LEVELS: Mapping[str, tuple[str, ...]] = {"quick": (), "smoke": ("gate_smoke",), "full": ("gate_full",)}
 """Level -> the modules of this room that it adds to the quick one, in order.
 
 Each has `deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added`.

@@ -7,6 +7,7 @@ what a broken link means is the cable map's. Starts nothing where memory is shor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from fabricdoc.bench import Agents, Errand, run_launch
 from fabricdoc.errors import FabricdocError, NodeError
@@ -16,7 +17,7 @@ from fabricdoc.model.fabric import Fabric, Link
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck
 from fabricdoc.model.preset import Preset
-from fabricdoc.model.run import Launch
+from fabricdoc.model.run import Launch, Plan
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.checking import Added, Asked
 from fabricdoc.workflow.gate_launches import (
@@ -33,6 +34,7 @@ from fabricdoc.workflow.readiness import obstacles
 
 Progress = Callable[[str], None]
 Found = tuple[tuple[GateCheck, ...], tuple[Finding, ...]]
+Deeper = Callable[[Agents, Fabric], Found]
 RDMA = "smoke-rdma"
 
 
@@ -41,18 +43,32 @@ def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     return Added(*smoke(asked.preset, asked.specs, fabric, progress))
 
 
-def smoke(preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> Found:
+def smoke(
+    preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress, deeper: Deeper | None = None
+) -> Found:
     """All checks of the level and the causes of those that do not hold. NodeError where an agent does not start.
 
-    Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less.
+    Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less. `deeper`
+    goes on with the same agents where all holds, and its checks are added.
     """
     pinged = with_rdma(specs, fabric, progress)
     links, causes = _links(fabric, pinged)
-    if any(one.outcome == "differs" for one in links):
+    names = [node.name for node in preset.nodes]
+    if len(names) < 2 or any(one.outcome == "differs" for one in links):
         return tuple(links), tuple(causes)
-    answers = all_reduced(preset, specs, pinged, progress)
-    checks, more = split(answers)
-    return (*links, *checks), (*causes, *more)
+    plan = smoke_plan(preset, pinged)
+    for obstacle in obstacles(plan, pinged, specs):
+        return _joined((links, causes), split([hindered(obstacle)]))
+    seconds = float(limits()["smoke"]["seconds"]["hello"])
+    with Agents(in_order(specs, names), hello_s=seconds) as agents:
+        found = split(all_reduced(agents, Trial(preset, pinged, plan, node_list(specs)), progress))
+        if deeper is not None and all(one.outcome == "ok" for one in found[0]):
+            found = _joined(found, deeper(agents, pinged))
+    return _joined((links, causes), found)
+
+
+def _joined(first: tuple[Sequence[GateCheck], Sequence[Finding]], second: Found) -> Found:
+    return (*first[0], *second[0]), (*first[1], *second[1])
 
 
 def split(answers: Sequence[Answer]) -> Found:
@@ -89,26 +105,37 @@ def _link(link: Link) -> GateCheck:
     return check(RDMA, link.a.node, subject, "messages pass both ways", seen, "ok" if link.rdma else "differs")
 
 
-def all_reduced(preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> list[Answer]:
+def smoke_plan(preset: Preset, fabric: Fabric) -> Plan:
+    """The two-size all-reduce between all nodes of the preset."""
+    names, limit = [node.name for node in preset.nodes], float(limits()["smoke"]["seconds"]["launch"])
+    return plan_between(preset, fabric, names, smoke_shapes(preset), smoke_views(preset), limit)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is launched, where, and the nodes as `--nodes` takes them."""
+
+    preset: Preset
+    fabric: Fabric
+    plan: Plan
+    nodes: str
+
+
+def all_reduced(agents: Agents, trial: Trial, progress: Progress) -> list[Answer]:
     """The two-size all-reduce, again where the first launch was slow; every check of it."""
-    data = limits()["smoke"]
+    data, preset, plan = limits()["smoke"], trial.preset, trial.plan
     names = [node.name for node in preset.nodes]
-    if len(names) < 2:
-        return []
-    plan = plan_between(preset, fabric, names, smoke_shapes(preset), smoke_views(preset), data["seconds"]["launch"])
-    for obstacle in obstacles(plan, fabric, specs):
-        return [hindered(obstacle)]
-    candidate, master = candidate_of(preset, names), meeting_address(preset, fabric, names[0])
+    candidate, master = candidate_of(preset, names), meeting_address(preset, trial.fabric, names[0])
     work = {"calls": data["calls"], "warmup": data["warmup"], "replays": 1}
     launches: list[Launch] = []
+    answers: list[Answer] = []
     progress(f"an all-reduce of {' and '.join(f'{shape.size} B' for shape in plan.shapes)}")
-    with Agents(_in_order(specs, names), hello_s=float(data["seconds"]["hello"])) as agents:
-        for number in range(1, int(data["launches"]) + 1):
-            launches.append(launched(agents, errand(plan, candidate, number, master, work)))
-            answers = smoke_answers(Tried(preset, plan, tuple(launches), node_list(specs)))
-            if not any(one.id == LATENCY and one.outcome == "differs" for one, _ in answers):
-                break
-            progress("slower than measured: once more")
+    for number in range(1, int(data["launches"]) + 1):
+        launches.append(launched(agents, errand(plan, candidate, number, master, work)))
+        answers = smoke_answers(Tried(preset, plan, tuple(launches), trial.nodes))
+        if not any(one.id == LATENCY and one.outcome == "differs" for one, _ in answers):
+            break
+        progress("slower than measured: once more")
     return answers
 
 
@@ -117,7 +144,7 @@ def launched(agents: Agents, one: Errand) -> Launch:
     return run_launch(agents, one.plan, one.candidate, one.place, one.master, one.extra)[0]
 
 
-def _in_order(specs: Sequence[NodeSpec], names: Sequence[str]) -> list[NodeSpec]:
+def in_order(specs: Sequence[NodeSpec], names: Sequence[str]) -> list[NodeSpec]:
     """The nodes of the preset in its order; NodeError for one that is not there."""
     known = {spec.name: spec for spec in specs}
     for name in names:

@@ -47,7 +47,7 @@ def smoke_answers(tried: Tried) -> list[Answer]:
     last = tried.last
     if last.status not in ("ok", "incorrect") and not _went_elsewhere(last):
         return [_failed(tried)]
-    return [*_paths(tried), _exact(tried), *(_latency(tried) if last.status == "ok" else ())]
+    return [*_paths(tried), _exact(tried), *(latency_answers(tried) if last.status == "ok" else ())]
 
 
 def _went_elsewhere(launch: Launch) -> bool:
@@ -187,18 +187,18 @@ def _exact(tried: Tried) -> Answer:
     return check(EXACT, "", subject, "bit-exact", seen, "differs"), finding(EXACT, ", ".join(tried.names), cause, fix)
 
 
-def _latency(tried: Tried) -> Iterator[Answer]:
-    """Of every shape the fastest launch's median against the highest that was measured, widened."""
+def latency_answers(tried: Tried, id: str = LATENCY) -> Iterator[Answer]:
+    """Of every all-reduce the fastest launch's median against the highest that was measured, widened."""
     known = {_key(one): one for one in measured(tried.preset, "all_reduce")}
     for key, cell in best_cells(tried.launches).items():
-        yield _compared(tried, cell, known.get(key))
+        yield _compared(tried, cell, known.get(key), id)
 
 
 def best_cells(launches: Sequence[Launch]) -> dict[tuple[str, int, str, bool], Cell]:
-    """The cell with the lowest median of each view, size, dtype and form over the good launches."""
+    """The cell with the lowest median of each view, size, dtype and form of all-reduces over the good launches."""
     best: dict[tuple[str, int, str, bool], Cell] = {}
     for launch in launches:
-        for cell in launch.cells if launch.status == "ok" else ():
+        for cell in (one for one in launch.cells if launch.status == "ok" and one.op == "all_reduce"):
             key = (cell.view, cell.size, cell.dtype, cell.in_place)
             if key not in best or cell.median_us < best[key].median_us:
                 best[key] = cell
@@ -215,20 +215,20 @@ def bound_of(preset: Preset, known: Latency) -> float:
     return known.high_us * (1.0 + float(tolerances[preset.backend]))
 
 
-def _compared(tried: Tried, cell: Cell, known: Latency | None) -> Answer:
+def _compared(tried: Tried, cell: Cell, known: Latency | None, id: str) -> Answer:
     subject = f"{cell.op} of {cell.size} B ({cell.view})"
     seen = f"{cell.median_us:.1f} us"
     if known is None:
-        return check(LATENCY, "", subject, "not measured by the preset", seen, "ok"), None
+        return check(id, "", subject, "not measured by the preset", seen, "ok"), None
     bound = bound_of(tried.preset, known)
     told = f"at most {bound:.1f} us ({known.low_us:.1f} to {known.high_us:.1f} measured, {known.launches} launches)"
     if cell.median_us <= bound:
-        return check(LATENCY, "", subject, told, seen, "ok"), None
-    return check(LATENCY, "", subject, told, seen, "differs"), _slow(tried, cell, known, bound)
+        return check(id, "", subject, told, seen, "ok"), None
+    return check(id, "", subject, told, seen, "differs"), _slow(tried, cell, known, id)
 
 
-def _slow(tried: Tried, cell: Cell, known: Latency, bound: float) -> Finding:
-    count = len(tried.launches)
+def _slow(tried: Tried, cell: Cell, known: Latency, id: str) -> Finding:
+    count, bound = len(tried.launches), bound_of(tried.preset, known)
     times = f"{cell.median_us / known.median_us:.1f} times"
     cause = (
         f"an all-reduce of {cell.size} B takes {cell.median_us:.1f} us in {'both' if count > 1 else 'the'} launch"
@@ -241,7 +241,7 @@ def _slow(tried: Tried, cell: Cell, known: Latency, bound: float) -> Finding:
         f"fabricdoc bench --nodes {tried.nodes}",
     ]
     disturbed = [Evidence(file=state.node, text=text) for state in tried.last.states for text in _disturbing(state)]
-    return finding(LATENCY, ", ".join(tried.names), cause, fix, disturbed[:_SHOWN])
+    return finding(id, ", ".join(tried.names), cause, fix, disturbed[:_SHOWN])
 
 
 def _disturbing(state: NodeState) -> Iterator[str]:

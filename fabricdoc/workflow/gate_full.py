@@ -1,0 +1,254 @@
+"""The gate's full level: bandwidth over each rail and over all of them, in both directions, pair by pair.
+
+Many nodes are tested in rounds of pairs that run at the same time; what failed is tested again with proven-good
+partners before a node is blamed. What a rate means is `gate_bandwidth`'s, who is to blame `suspects`'.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fabricdoc.bench import Agents, Errand, base_candidate, run_side_by_side
+from fabricdoc.fabric import Rail
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.gate import GateCheck
+from fabricdoc.model.preset import Preset
+from fabricdoc.model.run import Launch, Plan, Shape
+from fabricdoc.workflow.checking import Added, Asked
+from fabricdoc.workflow.gate_bandwidth import (
+    ALL,
+    NODE,
+    Flow,
+    Judged,
+    Leg,
+    check_of,
+    flow_of,
+    ill_node,
+    judged,
+    slow_legs,
+    wire_gbps,
+)
+from fabricdoc.workflow.gate_launches import (
+    between,
+    candidate_of,
+    errand,
+    limits,
+    measured,
+    meeting_address,
+    plan_between,
+    preset_rails,
+)
+from fabricdoc.workflow.gate_smoke import Found, node_list, smoke, split
+from fabricdoc.workflow.gate_smoke_answers import Answer, Tried, check, finding, latency_answers
+from fabricdoc.workflow.pair_rounds import Pair, rounds_of
+from fabricdoc.workflow.suspects import Blame, blame, retests
+
+Progress = Callable[[str], None]
+MOST_CHECKS = 512
+LARGEST = 64 << 20
+
+
+def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
+    """What the smoke and the full level add to a quick gate that said go, by the same agents."""
+    preset, specs = asked.preset, asked.specs
+
+    def deeper(agents: Agents, pinged: Fabric) -> Found:
+        return full(agents, preset, pinged, progress, node_list(specs))
+
+    return Added(*smoke(preset, specs, fabric, progress, deeper))
+
+
+def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str) -> Found:
+    """All checks of the level and the causes of those that do not hold; `nodes` as `--nodes` takes them."""
+    names, data = [node.name for node in preset.nodes], limits()["full"]
+    tests = Tests(preset, fabric, progress, time.monotonic() + float(data["seconds"]["all"]))
+    candidate = candidate_of(preset, names)
+    if candidate.fresh_agent:
+        agents.restart(candidate.node_variables)
+    tests.meet(agents, rounds_of(names, int(data["rounds"])))
+    return told(tests, nodes)
+
+
+@dataclass
+class Tests:
+    """What was launched so far. `end` is the monotonic time by which all must be over."""
+
+    preset: Preset
+    fabric: Fabric
+    progress: Progress
+    end: float
+    flows: list[Flow] = field(default_factory=list)
+    left: list[Leg] = field(default_factory=list)
+    blamed: Blame = field(default_factory=Blame)
+    errands: list[Errand] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+
+    def meet(self, agents: Agents, rounds: Sequence[Sequence[Pair]]) -> None:
+        """The rounds in order, single rails in the first of them only; then what failed again."""
+        for at, pairs in enumerate(rounds):
+            self.progress(f"bandwidth between {len(pairs)} pair{'s' if len(pairs) != 1 else ''} of nodes")
+            self._round(agents, [self.legs(pair, rails=at == 0) for pair in pairs])
+        self._second_look(agents)
+
+    def judged(self) -> list[Judged]:
+        """Everything that was launched so far, held against the best of it."""
+        return judged(self.flows, self.preset.backend)
+
+    def _second_look(self, agents: Agents) -> None:
+        """Suspects with proven-good partners; then the slow legs between nodes of which none is to blame, once more."""
+        first = passed(self.judged())
+        if all(first.values()):
+            return
+        self.progress("slower than it should be: tested again")
+        since = len(self.flows)
+        for pairs in retests(first):
+            self._round(agents, [self.legs(pair, rails=True) for pair in pairs])
+        again = passed(self.judged()[since:])
+        self.blamed = blame(first, {pair: again[pair] for one in retests(first) for pair in one if pair in again})
+        self._round(agents, [[leg] for leg in self._unexplained()], alone=True)
+
+    def _unexplained(self) -> list[Leg]:
+        """The slow legs between nodes of which neither is to blame."""
+        pairs = {frozenset(pair) for pair in (*self.blamed.pairs, *self.blamed.open)}
+        return [
+            one.flow.leg for one in best_of(self.judged()) if not one.good and frozenset(one.flow.leg.pair) in pairs
+        ]
+
+    def _round(self, agents: Agents, pairs: Sequence[Sequence[Leg]], *, alone: bool = False) -> None:
+        """The first leg of every pair at the same time, then the second, and so on; `alone`: one after another."""
+        for wave in [[leg] for legs in pairs for leg in legs] if alone else _waves(pairs):
+            if self.end <= time.monotonic():
+                self.left += wave
+                continue
+            errands = [self._errand(leg, len(self.errands) + at) for at, leg in enumerate(wave, start=1)]
+            launches = run_side_by_side(agents, errands)
+            self.flows += [flow_of(leg, launch) for leg, launch in zip(wave, launches, strict=True)]
+            self.errands += errands
+            self.launches += launches
+
+    def legs(self, pair: Pair, *, rails: bool) -> list[Leg]:
+        """What is measured between two nodes: each rail of the preset both ways, then all of them both ways."""
+        known = self.rails(pair)
+        single = [leg for at, rail in enumerate(known) for leg in self._both_ways(pair, at, rail)] if rails else []
+        return single if len(known) == 1 and single else [*single, Leg(*pair), Leg(pair[1], pair[0])]
+
+    def rails(self, pair: Pair) -> tuple[Rail, ...]:
+        """The preset's rails between these two."""
+        return preset_rails(self.preset, between(self.fabric, pair))
+
+    def _both_ways(self, pair: Pair, at: int, rail: Rail) -> Iterator[Leg]:
+        wire = wire_gbps(self.fabric, rail)
+        for sender, receiver in (pair, pair[::-1]):
+            ports = (rail.port(sender).netdev, rail.port(receiver).netdev)
+            yield Leg(sender, receiver, at, ports, wire)
+
+    def _errand(self, leg: Leg, number: int) -> Errand:
+        known, over = self.rails(leg.pair), {}
+        if leg.rail is not None and len(known) > 1:
+            over = base_candidate(self.preset.backend, [known[leg.rail]], leg.pair, single=True).node_variables
+        data = limits()["full"]
+        plan = self.plan(leg.pair, self.shapes(whole=leg.rail is None or len(known) == 1))
+        candidate = candidate_of(self.preset, leg.pair, over)
+        master = meeting_address(self.preset, between(self.fabric, leg.pair), leg.sender)
+        return errand(plan, candidate, number, master, {"calls": data["calls"], "warmup": data["warmup"]})
+
+    def plan(self, pair: Pair, shapes: Sequence[Shape]) -> Plan:
+        """A plan between two nodes that ends in the time that is left."""
+        limit = max(1.0, min(float(limits()["full"]["seconds"]["launch"]), self.end - time.monotonic()))
+        return plan_between(self.preset, self.fabric, pair, shapes, ("throughput",), limit)
+
+    def shapes(self, *, whole: bool) -> list[Shape]:
+        """One message one way; between the preset's only two nodes, over all its rails, also what was measured."""
+        one = Shape(op="broadcast", size=int(limits()["full"]["size"][self.preset.backend]))
+        known = [each for each in measured(self.preset, "all_reduce") if each.view == "throughput"]
+        largest = max((each for each in known if each.size <= LARGEST), key=lambda each: each.size, default=None)
+        if not whole or largest is None or len(self.preset.nodes) != 2:
+            return [one]
+        return [one, Shape(op="all_reduce", size=largest.size, dtype=largest.dtype, in_place=largest.in_place)]
+
+
+def _waves(pairs: Iterable[Sequence[Leg]]) -> Iterator[list[Leg]]:
+    """The k-th leg of every pair together."""
+    waiting = [list(legs) for legs in pairs]
+    for at in range(max((len(legs) for legs in waiting), default=0)):
+        yield [legs[at] for legs in waiting if at < len(legs)]
+
+
+def passed(every: Sequence[Judged]) -> dict[Pair, bool]:
+    """Whether every leg between two nodes was good, by the pair in the order in which it first came."""
+    found: dict[Pair, bool] = {}
+    for one in every:
+        pair = one.flow.leg.pair
+        key = pair[::-1] if pair[::-1] in found else pair
+        found[key] = found.get(key, True) and one.good
+    return found
+
+
+def told(tests: Tests, nodes: str) -> Found:
+    """The checks and findings of all that was launched."""
+    every = tests.judged()
+    best = best_of(every)
+    bad = [one for one in best if not one.good]
+    answers: list[Answer] = [(check_of(one), None) for one in (best if len(best) <= MOST_CHECKS else bad[:MOST_CHECKS])]
+    for name in tests.blamed.nodes:
+        mine = [one for one in every if name in one.flow.leg.pair and not one.good]
+        answers.append((_node_check(name, mine), ill_node(name, mine, nodes)))
+    for pair in (*tests.blamed.pairs, *tests.blamed.open):
+        members = [one for one in bad if set(one.flow.leg.pair) == set(pair)]
+        answers += [(check_of(kind[0]), slow_legs(kind, nodes)) for kind in _kinds(members)]
+    answers += _against_measured(tests, nodes) if not bad else []
+    return split(_once([*answers, *_cut_short(tests)]))
+
+
+def _kinds(members: Sequence[Judged]) -> list[list[Judged]]:
+    """Slow legs rail by rail, both directions one cause; those over all rails only where no single rail is slow."""
+    rails: dict[tuple[int | None, frozenset[str]], list[Judged]] = {}
+    for one in members:
+        rails.setdefault((one.flow.leg.rail, frozenset(one.flow.leg.pair)), []).append(one)
+    single = [kind for (rail, _), kind in rails.items() if rail is not None]
+    return single or list(rails.values())
+
+
+def best_of(every: Sequence[Judged]) -> list[Judged]:
+    """Of each leg the best time it was launched."""
+    best: dict[tuple[str, str, int | None], Judged] = {}
+    for one in every:
+        key = (one.flow.leg.sender, one.flow.leg.receiver, one.flow.leg.rail)
+        if key not in best or (one.flow.gbps or 0.0) > (best[key].flow.gbps or 0.0):
+            best[key] = one
+    return list(best.values())
+
+
+def _node_check(name: str, mine: Sequence[Judged]) -> GateCheck:
+    worst = min(mine, key=lambda one: one.flow.gbps or 0.0)
+    return check_of(worst).model_copy(update={"id": NODE, "node": name})
+
+
+def _against_measured(tests: Tests, nodes: str) -> Iterator[Answer]:
+    """The all-reduce of the launches over all rails, held against the preset's own times."""
+    at = [number for number, launch in enumerate(tests.launches) if any(c.op == "all_reduce" for c in launch.cells)]
+    if at:
+        launches = tuple(tests.launches[number] for number in at)
+        yield from latency_answers(Tried(tests.preset, tests.errands[at[0]].plan, launches, nodes), ALL)
+
+
+def _cut_short(tests: Tests) -> Iterator[Answer]:
+    """Legs for which no time was left: it could not be told."""
+    if tests.left:
+        first = tests.left[0]
+        why = f"no time was left for {len(tests.left)} of the tests, {first.sender} to {first.receiver} first"
+        fix = ["gate fewer nodes at once with --nodes, or leave out --level full"]
+        found = finding(ALL, first.sender, why, fix, (), "warning")
+        yield check(ALL, first.sender, first.subject, "measured", f"unknown: {why}", "unknown"), found
+
+
+def _once(answers: Sequence[Answer]) -> list[Answer]:
+    """Each check once; the one that came with a finding counts."""
+    found: dict[tuple[str, str, str], Answer] = {}
+    for one, cause in answers:
+        key = (one.id, one.node, one.subject)
+        if key not in found or cause is not None:
+            found[key] = (one, cause)
+    return list(found.values())
