@@ -32,11 +32,21 @@ def finders() -> dict[str, list[str]]:
     """Id -> commands whose rooms name it in their source, in the order of `COMMANDS`."""
     named: dict[str, list[str]] = {}
     for room, command in COMMANDS.items():
-        text = "\n".join(path.read_text() for path in sorted((TREE / "fabricdoc" / room).rglob("*.py")))
+        text = "\n".join(path.read_text() for path in _modules(room))
         text += "\n".join(path.read_text() for path in sorted((TREE / "presets").rglob("*.toml"))) * (room == "checks")
         for word in set(re.findall(r"[\"']([a-z0-9]+(?:-[a-z0-9]+)+)[\"']", text)):
             named.setdefault(word, []).append(command)
     return named
+
+
+def _modules(room: str) -> list[Path]:
+    """The modules whose ids that room's command answers with: the gate's deeper levels live in the workflow."""
+    rooms = (room, "workflow") if room == "gate" else (room,)
+    found = sorted(path for one in rooms for path in (TREE / "fabricdoc" / one).rglob("*.py"))
+    deeper = "workflow/gate_"
+    if room == "gate":
+        return [path for path in found if "/workflow/" not in str(path) or deeper in str(path)]
+    return [path for path in found if deeper not in str(path)]
 
 
 def page() -> str:

@@ -55,7 +55,8 @@ def blame(passed: Passed, again: Passed) -> Blame:
     """Who is to blame, from the first tests and those of `retests` (keyed as it gave them: suspect, partner)."""
     retested = {suspect: good for (suspect, _partner), good in again.items()}
     ill = [name for name in suspects(passed) if retested.get(name) is False]
-    between, untold = [], []
+    between: list[Pair] = []
+    untold: list[Pair] = []
     for pair in _failed(passed):
         if any(name in ill for name in pair):
             continue
