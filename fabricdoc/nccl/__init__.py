@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.nccl.cleaning import clean
     from fabricdoc.nccl.complaints import SEVERITIES, Complaint
     from fabricdoc.nccl.contradictions import check_variables
     from fabricdoc.nccl.devices import fused, in_device_order
+    from fabricdoc.nccl.events import Rule, load_rules
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
     from fabricdoc.nccl.lint import detect_format, lint_pair, lint_text, settings_of
@@ -24,22 +26,35 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.proof import read_proof
     from fabricdoc.nccl.ranks import merge_proofs, mismatches
     from fabricdoc.nccl.reader import Event, LogReader, read_events
+    from fabricdoc.nccl.records import (
+        CallFailure,
+        Channel,
+        Completion,
+        Device,
+        DeviceList,
+        QueuePairFailure,
+        RankSeen,
+        VariableRead,
+        VersionSeen,
+    )
     from fabricdoc.nccl.releases import ReleaseFinder, Span
     from fabricdoc.nccl.remarks import hca_remarks, interface_remarks, reading
     from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
     from fabricdoc.nccl.selectors import MOST_ENTRIES, Selection, expand, parse_selector
     from fabricdoc.nccl.sources import LogFile
-    from fabricdoc.nccl.speakers import Speaker, speaker
+    from fabricdoc.nccl.speakers import Speaker, moment, speaker
     from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
-    from fabricdoc.nccl.typed import typed
+    from fabricdoc.nccl.typed import record_of
     from fabricdoc.nccl.values import check_value
     from fabricdoc.nccl.variables import Variable, catalogue, circulating, must_agree, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
 HOMES = {
+    "cleaning": ("clean",),
     "complaints": ("SEVERITIES", "Complaint"),
     "contradictions": ("check_variables",),
     "devices": ("fused", "in_device_order"),
+    "events": ("Rule", "load_rules"),
     "gids": ("choose_gid", "gid_choices"),
     "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
     "lint": ("detect_format", "lint_pair", "lint_text", "settings_of"),
@@ -50,14 +65,25 @@ HOMES = {
     "proof": ("read_proof",),
     "ranks": ("merge_proofs", "mismatches"),
     "reader": ("Event", "LogReader", "read_events"),
+    "records": (
+        "CallFailure",
+        "Channel",
+        "Completion",
+        "Device",
+        "DeviceList",
+        "QueuePairFailure",
+        "RankSeen",
+        "VariableRead",
+        "VersionSeen",
+    ),
     "remarks": ("hca_remarks", "interface_remarks", "reading"),
     "releases": ("ReleaseFinder", "Span"),
     "safety": ("RING_TREE", "reject_unsafe"),
     "selectors": ("MOST_ENTRIES", "Selection", "expand", "parse_selector"),
     "sources": ("LogFile",),
-    "speakers": ("Speaker", "speaker"),
+    "speakers": ("Speaker", "moment", "speaker"),
     "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
-    "typed": ("typed",),
+    "typed": ("record_of",),
     "values": ("check_value",),
     "variables": ("Variable", "catalogue", "circulating", "must_agree", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
@@ -70,15 +96,23 @@ __all__ = [
     "MOST_NAMES",
     "RING_TREE",
     "SEVERITIES",
+    "CallFailure",
+    "Channel",
     "Complaint",
+    "Completion",
+    "Device",
+    "DeviceList",
     "Event",
     "Format",
     "Interfaces",
     "LogFile",
     "LogReader",
     "Moment",
+    "QueuePairFailure",
+    "RankSeen",
     "ReleaseFinder",
     "Remark",
+    "Rule",
     "Selection",
     "Setting",
     "Span",
@@ -86,11 +120,14 @@ __all__ = [
     "Timeline",
     "Timelines",
     "Variable",
+    "VariableRead",
+    "VersionSeen",
     "catalogue",
     "check_value",
     "check_variables",
     "choose_gid",
     "circulating",
+    "clean",
     "detect_format",
     "expand",
     "first_errors",
@@ -104,8 +141,10 @@ __all__ = [
     "lint_pair",
     "lint_text",
     "ll128_forced",
+    "load_rules",
     "merge_proofs",
     "mismatches",
+    "moment",
     "must_agree",
     "nccl_variables",
     "nearest",
@@ -117,6 +156,7 @@ __all__ = [
     "read_proof",
     "read_timelines",
     "reading",
+    "record_of",
     "reject_unsafe",
     "running",
     "satisfies",
@@ -124,7 +164,6 @@ __all__ = [
     "settings_of",
     "speaker",
     "take_interfaces",
-    "typed",
 ]
 
 

@@ -17,7 +17,7 @@ from fabricdoc.nccl.ll128 import FUNCTIONS, ll128_in_row
 from fabricdoc.nccl.paths import PathsSeen, plain
 from fabricdoc.nccl.reader import Event, LogReader
 from fabricdoc.nccl.records import Channel, ChoiceMade
-from fabricdoc.nccl.typed import number, typed
+from fabricdoc.nccl.typed import number, record_of
 
 __all__ = ["MAX_CHOICES", "MAX_WARNINGS", "op_name", "plain", "read_proof"]
 
@@ -132,7 +132,7 @@ class _Reading:
         self._paths.take_direct(groups, event.message)
 
     def _take_channel(self, _groups: Groups, event: Event) -> None:
-        channel = typed(event)
+        channel = record_of(event)
         if isinstance(channel, Channel):
             self._channels = True
             self._paths.take_channel(channel)
@@ -151,7 +151,7 @@ class _Reading:
 
     def _take_choice(self, _groups: Groups, event: Event) -> None:
         """Note a choice; the last one for an op and size wins. Sizes and counts no NCCL can mean are left out."""
-        made = typed(event)
+        made = record_of(event)
         if not isinstance(made, ChoiceMade):
             return
         op, channels = op_name(made.function or "unknown"), made.channels or 0

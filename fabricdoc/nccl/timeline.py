@@ -16,7 +16,7 @@ from fabricdoc.nccl.reader import Event, LogReader
 from fabricdoc.nccl.records import Completion, RankSeen
 from fabricdoc.nccl.releases import ReleaseFinder, Span, signs_of_releases
 from fabricdoc.nccl.speakers import MAX_HEAD, moment, speaker
-from fabricdoc.nccl.typed import typed
+from fabricdoc.nccl.typed import record_of
 
 MOST_RANKS = 8192
 MOST_MOMENTS = 400
@@ -190,7 +190,7 @@ def _note_rank(one: Timeline, event: Event) -> None:
     """The rank in the largest communicator is the rank: groups within it (tensor parallel, ...) number anew."""
     if event.name not in ("comm.shape", "comm.init"):
         return
-    seen = typed(event)
+    seen = record_of(event)
     if isinstance(seen, RankSeen):
         one.nodes = max(one.nodes, seen.nodes)
         if seen.ranks > one.ranks:
@@ -225,7 +225,7 @@ def _follows(error: Moment) -> bool:
     if error.use == "follower":
         return True
     for event in LogReader(error.text):
-        seen = typed(event)
+        seen = record_of(event)
         if isinstance(seen, Completion):
             return seen.status == FLUSHED
     return False

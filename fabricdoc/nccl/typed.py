@@ -1,6 +1,6 @@
 """Typed events: what the groups of an `Event` mean, as small frozen records with numbers where they are numbers.
 
-`typed(event)` gives the record of an event that has one. What a line does not say is None or "". Judges nothing.
+`record_of(event)` gives the record of an event that has one. What a line does not say is None or "". Judges nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OLD_ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NV
 OLD_PROTOCOLS = ("LL", "LL128", "SIMPLE")
 
 
-def typed(event: Event) -> Typed | None:
+def record_of(event: Event) -> Typed | None:
     """The record of an event, None for events that need none. Never raises on any line."""
     build = _builders().get(event.name)
     return build(event.groups, event) if build else None

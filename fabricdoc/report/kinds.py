@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from fabricdoc.errors import UsageError
 from fabricdoc.model.documents import Document, Unknown
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Findings
 from fabricdoc.report.fabric import Part, render_fabric
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ def render(document: Document, part: Part = "all") -> list[RenderableType]:
         return render_run(cast("Run", document), planned=True)
     if isinstance(document, Fabric):
         return render_fabric(document, part)
+    if isinstance(document, Findings):
+        from fabricdoc.report.explained import render_explained
+
+        return render_explained(document)
     if document.kind not in RENDERED:
         raise UsageError(f"a {document.kind or 'nameless'} document has no rendering", fix="use --json")
     module = import_module(f"fabricdoc.report.{document.kind}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.beginning import preset_from_scan
     from fabricdoc.workflow.checking import check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
+    from fabricdoc.workflow.explaining import explain_paths, explain_status
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.launching import make_start, open_files, take_place
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
@@ -44,6 +45,7 @@ HOMES = {
     "arms": ("read_deadlines", "read_effect", "read_gemm", "read_path"),
     "beginning": ("preset_from_scan",),
     "checking": ("check_gate", "check_level"),
+    "explaining": ("explain_paths", "explain_status"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
     "launching": ("make_start", "open_files", "take_place"),
@@ -82,6 +84,8 @@ __all__ = [
     "check_level",
     "check_request",
     "config_text",
+    "explain_paths",
+    "explain_status",
     "find_nodes",
     "find_preset",
     "import_nccl_tests",

@@ -31,6 +31,7 @@ ARROWS: dict[str, set[str]] = {
     "report": LEAVES,
     "fabric": LEAVES | BELOW | {"checks", "nccl"},
     "dumps": LEAVES | {"fabric"},
+    "explain": LEAVES | BELOW | {"dumps", "nccl"},
     "bench": LEAVES | BELOW | {"nccl", "store", "serving", "fabric"},
     "tuning": LEAVES | BELOW | {"bench"},
     "gate": LEAVES | BELOW | {"fabric", "export"},

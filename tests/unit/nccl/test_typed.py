@@ -29,7 +29,7 @@ from fabricdoc.nccl.records import (
     VersionSeen,
     Warned,
 )
-from fabricdoc.nccl.typed import number, typed
+from fabricdoc.nccl.typed import number, record_of
 
 pytestmark = pytest.mark.unit
 
@@ -39,7 +39,7 @@ WARN = "[2026-11-29 15:00:00] n1:77:78 [0] transport/net_ib.cc:9 NCCL WARN "
 
 
 def only(line: str) -> Typed | None:
-    records = [record for event in read_events(line) if not isinstance(record := typed(event), Warned)]
+    records = [record for event in read_events(line) if not isinstance(record := record_of(event), Warned)]
     assert len(records) == 1
     return records[0]
 
@@ -162,7 +162,7 @@ def test_a_queue_pair_failure_has_errno_and_gids() -> None:
 
 
 def test_a_warning_keeps_its_place() -> None:
-    records = [typed(event) for event in read_events(WARN + "something new")]
+    records = [record_of(event) for event in read_events(WARN + "something new")]
     assert records == [Warned("transport/net_ib.cc:9", "", "something new")]
 
 
@@ -188,5 +188,5 @@ def lines() -> list[str]:
 @given(st.sampled_from(lines()), st.integers(0, 80), st.sampled_from(["", "9" * 60, "-", "\x00", "٣"]))
 def test_no_cut_or_lengthened_line_breaks_it(line: str, tail: int, more: str) -> None:
     for event in read_events(line[: len(line) - tail] + more):
-        typed(event)
-        assert typed(event) == typed(event)
+        record_of(event)
+        assert record_of(event) == record_of(event)

@@ -1,0 +1,113 @@
+"""An NCCL log (or an engine's, with NCCL's lines inside) as `Seen` lines and variables, one pass, bounded memory.
+
+Of each kind of line a process keeps the first ones; what repeats for hours fills no memory. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from fabricdoc.explain.seen import Material, Process, Seen, Set, Spot
+from fabricdoc.nccl import Event, LogReader, Rule, load_rules, moment, record_of, speaker
+from fabricdoc.nccl import VariableRead as Read
+
+OF_ONE, OF_WARNINGS = 12, 40
+"""Lines of one event that a process keeps: WARN lines, and all others."""
+MOST_SEEN, MOST_PROCESSES = 60_000, 8192
+DROPPED = frozenset({"tune.op", "tune.op.old", "coll.call", "backtrace", "topo.path", "topo.link", "topo.cpu"})
+"""Events that come by the thousand and decide nothing here."""
+
+
+OLD_DIALECT = re.compile(r"(?m)^(\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] )(INFO|WARN) ")
+"""NCCL before 2.4 wrote its level word without its name."""
+
+
+def read_log(material: Material, blocks: Iterable[str]) -> None:
+    """Add what a log tells to `material`."""
+    collector = _Collector(material)
+    reader = LogReader(_dialect(block, collector) for block in blocks)
+    for event in reader:
+        collector.take(event)
+    material.lines = reader.lines
+    material.unknown_warnings = reader.unknown_warnings
+    if collector.prefixed:
+        material.kinds.append("NCCL log")
+    elif material.seen:
+        material.kinds.append("engine log")
+
+
+def _dialect(block: str, collector: _Collector) -> str:
+    """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
+    if "] NCCL " in block or not OLD_DIALECT.search(block):
+        return block
+    collector.old = True
+    return OLD_DIALECT.sub(r"\1NCCL \2 ", block)
+
+
+class _Collector:
+    """What one file's processes said so far."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._fronts: dict[str, tuple[Process, dict[str, int]]] = {}
+        self._counts: dict[Process | None, dict[str, int]] = {None: {}}
+        self._clocks: dict[Process, str] = {}
+        self._rules: dict[str, Rule] = {rule.event: rule for rule in load_rules()}
+        self.prefixed = False
+        self.old = False
+
+    def take(self, event: Event) -> None:
+        """Keep a line, if its process has not said as much already."""
+        name = event.name
+        if name in DROPPED:
+            return
+        process, counts = self._speaker(event.head) if event.body else (None, self._counts[None])
+        counts[name] = seen = counts.get(name, 0) + 1
+        if seen > (OF_WARNINGS if name == "prefix.warn" else OF_ONE) or len(self._material.seen) >= MOST_SEEN:
+            return
+        self._keep(event, process)
+
+    def _keep(self, event: Event, process: Process | None) -> None:
+        rule = self._rules.get(event.name)
+        host = process[1] if process else ""
+        time = moment(event.head if event.body else event.head[:300])
+        if process:
+            time = time or self._clocks.get(process, "")
+            self._clocks[process] = time
+        text = event.text.replace(" NCCL ", " ", 1) if self.old else event.text
+        spot = Spot(self._material.name, event.line, text)
+        seen = Seen(
+            event.name,
+            spot,
+            event.groups,
+            rule.use if rule else "event",
+            event.level,
+            event.message,
+            host,
+            process,
+            time,
+        )
+        self._material.seen.append(seen)
+        read = record_of(event)
+        if isinstance(read, Read):
+            self._material.sets.append(Set(read.name, read.value, spot, "log", "", read.how, process))
+
+    def _speaker(self, head: str) -> tuple[Process | None, dict[str, int]]:
+        """Who wrote `head`: remembered by its last two words, since clocks stand in front of them."""
+        front = head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]
+        known = self._fronts.get(front)
+        if known is not None:
+            return known
+        said = speaker(head)
+        if said is None:
+            return None, self._counts[None]
+        self.prefixed = True
+        process = (self._material.name, *said.process)
+        if process not in self._counts and len(self._counts) > MOST_PROCESSES:
+            return None, self._counts[None]
+        counts = self._counts.setdefault(process, {})
+        self._material.hosts[said.host] = None
+        if not said.place and len(self._fronts) < MOST_PROCESSES:
+            self._fronts[front] = (process, counts)
+        return process, counts

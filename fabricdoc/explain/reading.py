@@ -1,0 +1,90 @@
+"""All files read into one `Case`: each file's material, nodes given one name each, everything in order.
+
+What can't be read is noted and never a reason to stop. Judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from fabricdoc.errors import InputError
+from fabricdoc.explain.case import Case
+from fabricdoc.explain.files import Given
+from fabricdoc.explain.logs import read_log
+from fabricdoc.explain.seen import Material, Seen, Set, Spot
+from fabricdoc.explain.sources import opened
+from fabricdoc.explain.texts import read_short
+
+
+def read_case(given: Sequence[Given]) -> Case:
+    """Everything that the files tell."""
+    return case_of([read_file(one) for one in given])
+
+
+def read_file(given: Given) -> Material:
+    """What one file tells; `note` says what could not be read."""
+    material = Material(given.name, given.node)
+    try:
+        text = opened(given)
+        read_log(material, text.blocks)
+        if text.whole is not None:
+            read_short(material, text.whole)
+        material.note = text.note
+    except InputError as error:
+        material.note = error.message.removeprefix(f"{given.path}: ")
+    return material
+
+
+def case_of(materials: Iterable[Material]) -> Case:
+    """Materials put together, each piece with the node it belongs to."""
+    listed = list(materials)
+    names = _Names(listed)
+    case = Case()
+    for one in listed:
+        case.files.append(one)
+        case.seen += [_seen(seen, one, names) for seen in one.seen]
+        case.sets += [_set(each, one, names) for each in one.sets]
+        case.facts += [replace(fact, spot=_placed(fact.spot, one, names)) for fact in one.facts]
+        case.rows += [replace(row, spot=_placed(row.spot, one, names)) for row in one.rows]
+        case.signs += [replace(sign, spot=_placed(sign.spot, one, names)) for sign in one.signs]
+    case.index()
+    return case
+
+
+class _Names:
+    """One name for each node: what its files' names say; for a log that names nobody, the host that speaks in it.
+
+    A host that other files are named by is that node, whatever the log's own name says.
+    """
+
+    def __init__(self, materials: Sequence[Material]) -> None:
+        named = {one.node for one in materials if one.node}
+        self._of_file: dict[str, str] = {}
+        for one in materials:
+            if len(one.hosts) == 1:
+                host = next(iter(one.hosts))
+                others = {each.node for each in materials if each.node and not each.hosts}
+                short = host.split(".")[0]
+                known = next((name for name in (host, short) if name in others), "")
+                self._of_file[one.name] = known or one.node or host
+            else:
+                self._of_file[one.name] = one.node if not one.hosts else ""
+        self.named = named
+
+    def of(self, file: str, host: str = "") -> str:
+        """The node of a line of a file, spoken by a host."""
+        return self._of_file.get(file) or host
+
+
+def _placed(spot: Spot, one: Material, names: _Names) -> Spot:
+    return replace(spot, node=names.of(one.name) or spot.node)
+
+
+def _seen(seen: Seen, one: Material, names: _Names) -> Seen:
+    return replace(seen, spot=replace(seen.spot, node=names.of(one.name, seen.host)))
+
+
+def _set(each: Set, one: Material, names: _Names) -> Set:
+    host = each.process[1] if each.process else ""
+    return replace(each, spot=replace(each.spot, node=names.of(one.name, host)))

@@ -1,0 +1,278 @@
+"""Rules of GIDs: the pinned index against the tables of the nodes, and what NCCL chooses by itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fabricdoc.explain.case import Case
+from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.rules.selection import fits
+from fabricdoc.explain.seen import Seen, Set, Spot
+from fabricdoc.explain.views import (
+    GidRow,
+    completions,
+    failed_pairs,
+    gid_rows,
+    is_link_local,
+    subnet,
+)
+from fabricdoc.nccl import QueuePairFailure
+
+Tables = dict[tuple[str, str], list[GidRow]]
+
+
+def pinned(case: Case) -> Set | None:
+    """NCCL_IB_GID_INDEX where it is 0 or more: as NCCL read it, else as a file sets it."""
+    found = [each for each in case.values("NCCL_IB_GID_INDEX") if index_of(each) is not None]
+    said = [each for each in found if each.by == "log"]
+    return said[0] if said else found[-1] if found else None
+
+
+def index_of(each: Set) -> int | None:
+    """The index as NCCL's number parser reads it, None where that is automatic choice."""
+    text = each.value.strip().strip("\"'")
+    return int(text) if text.isdecimal() and len(text) < 5 else None
+
+
+def tables(case: Case, node: str = "") -> Tables:
+    """The GID tables of the HCAs that NCCL may use: those of the list, where there is one."""
+    found: Tables = defaultdict(list)
+    for row in gid_rows(case, node):
+        each = case.value("NCCL_IB_HCA", row.node)
+        if not each or not each.value or fits(each.value.strip("\"'"), row.hca, row.port):
+            found[row.node, row.hca].append(row)
+    return found
+
+
+def right(rows: list[GidRow], wanted: frozenset[str] = frozenset()) -> list[GidRow]:
+    """The slots that RoCE v2 over IPv4 wants; of several those in subnets that the peers have."""
+    good = [row for row in rows if row.routable]
+    shared = [row for row in good if subnet(row.ipv4) in wanted]
+    return shared or good
+
+
+def at(rows: list[GidRow], index: int) -> GidRow | None:
+    """The slot of an index."""
+    return next((row for row in rows if row.index == index), None)
+
+
+def _filled(case: Case, each: Set, row: GidRow | None, good: list[GidRow]) -> dict[str, str]:
+    node = (row or (good[0] if good else None)) and (row or good[0]).node
+    hca = row.hca if row else good[0].hca if good else ""
+    return words(
+        index=each.value,
+        hca=hca,
+        node=node or each.spot.node,
+        right=good[0].index if good else "",
+        address=good[0].ipv4 if good else "",
+        gid=row.gid if row else "",
+    )
+
+
+def wrong_gid_index(case: Case) -> Answer:
+    """The slot of the pinned index is RoCE v1, or there is none, on every table that is told."""
+    each = pinned(case)
+    index = index_of(each) if each else None
+    if each is None or index is None:
+        return None
+    bad: list[tuple[GidRow | None, list[GidRow]]] = []
+    for rows in tables(case).values():
+        row, good = at(rows, index), right(rows)
+        if good and (row is None or row.version == 1 or (row.version == 2 and not row.ipv4 and not row.link_local)):
+            bad.append((row, good))
+    if bad:
+        row, good = bad[0]
+        failing = [seen for seen, _pair in failed_pairs(case)][:1]
+        return Hit(
+            spots(each, row.spot if row else (), good[0].spot, failing), _filled(case, each, row, good), "certain"
+        )
+    return _wrong_by_log(case, each, index)
+
+
+def _wrong_by_log(case: Case, each: Set, index: int) -> Answer:
+    """No table is told: the errors say what the slot held."""
+    empty = [seen for seen, pair in failed_pairs(case) if pair.gid_index == index and pair.local_gid in ("::", "0")]
+    queries = [seen for seen in case.of("err.ibv") if seen.groups.get("call") == "ibv_query_gid"]
+    refused = [seen for seen, pair in failed_pairs(case) if pair.gid_index == index and pair.errno == 22]
+    if empty or queries:
+        return Hit(
+            spots((empty or queries)[:1], each, (empty or queries)[1:3]), _filled(case, each, None, []), "certain"
+        )
+    if refused and not gid_rows(case):
+        return Hit(spots(refused[:2], each), _filled(case, each, None, []), "likely", ("the GID table of this node",))
+    if not tables(case) and case.errors and index == 0:
+        v1 = [seen for seen, _error in completions(case)][:1]
+        return Hit(spots(each, v1), _filled(case, each, None, []), "possible", ("the GID table",)) if v1 else None
+    return None
+
+
+def gid_index_link_local(case: Case) -> Answer:
+    """The pinned slot is link-local (fe80, RoCE v2), or the failing queue pair's own GID is, with a pin."""
+    each = pinned(case)
+    index = index_of(each) if each else None
+    if each is None or index is None:
+        return None
+    for rows in tables(case).values():
+        row, good = at(rows, index), right(rows)
+        if row and row.version == 2 and not row.ipv4 and row.link_local and good:
+            failing = case.of("err.modify_qp", "err.ibv")[:1]
+            return Hit(spots(each, row.spot, good[0].spot, failing), _filled(case, each, row, good), "certain")
+    for seen, pair in failed_pairs(case):
+        if pair.gid_index == index and pair.local_gid.lower().startswith("fe80"):
+            filled = words(index=each.value, hca=pair.device, node=seen.spot.node, gid=pair.local_gid)
+            return Hit(spots(seen, each), filled, "certain")
+    for seen, error in completions(case):
+        if error.status == 12 and error.local_gid.lower().startswith("fe80"):
+            filled = words(index=each.value, hca=error.hca, node=seen.spot.node, gid=error.local_gid)
+            return Hit(spots(seen, each), filled, "likely")
+    return None
+
+
+def gid_index_drifted(case: Case) -> Answer:
+    """The pinned index is right on one HCA of a node, and on another one its GID stands elsewhere."""
+    each = pinned(case)
+    index = index_of(each) if each else None
+    if each is None or index is None:
+        return None
+    by_node: dict[str, list[list[GidRow]]] = defaultdict(list)
+    for (node, _hca), rows in tables(case).items():
+        by_node[node].append(rows)
+    for listed in by_node.values():
+        fitting = [rows for rows in listed if (row := at(rows, index)) and row.routable]
+        moved = [rows for rows in listed if right(rows) and not ((row := at(rows, index)) and row.version == 2)]
+        if moved and (fitting or _failing_on(case, moved[0][0].hca, index)):
+            good = right(moved[0])
+            failing = _failing_on(case, moved[0][0].hca, index)
+            shown = spots(
+                failing[:1], each, good[0].spot, at(fitting[0], index) and fitting[0][0].spot if fitting else ()
+            )
+            return Hit(shown, _filled(case, each, at(moved[0], index), good), "certain")
+    return None
+
+
+def _failing_on(case: Case, hca: str, index: int) -> list[Seen]:
+    return [seen for seen, pair in failed_pairs(case) if pair.device == hca and pair.gid_index == index]
+
+
+def gid_index_differs_between_nodes(case: Case) -> Answer:
+    """The index that is right on one node is another one on the next, for HCAs that face one another."""
+    each = pinned(case)
+    index = index_of(each) if each else None
+    found = tables(case)
+    nodes = list(dict.fromkeys(node for node, _hca in found))
+    if each is None or index is None or len(nodes) < 2:
+        return None
+    wanted = _shared_subnets(found)
+    good = {key: right(rows, wanted) for key, rows in found.items() if right(rows, wanted)}
+    fits_here = {key: rows for key, rows in good.items() if any(row.index == index for row in rows)}
+    fails = {key: rows for key, rows in good.items() if key not in fits_here}
+    if not fails or {node for node, _hca in good} == {node for node, _hca in fails}:
+        return _no_common(each, good, index) if fails else None
+    bad_key = next(iter(fails))
+    if all(node == bad_key[0] for node, _hca in fits_here):
+        return None  # one node alone: its HCAs differ, which is another cause
+    row = at(found[bad_key], index)
+    other = next(rows for key, rows in fits_here.items() if key[0] != bad_key[0])
+    filled = words(
+        index=each.value,
+        node=bad_key[0],
+        hca=bad_key[1],
+        right=fails[bad_key][0].index,
+        other=other[0].node,
+        other_right=index,
+        network=subnet(fails[bad_key][0].ipv4),
+    )
+    return Hit(spots(each, row.spot if row else (), fails[bad_key][0].spot, other[0].spot), filled, "certain")
+
+
+def _no_common(each: Set, good: Tables, index: int) -> Answer:
+    """The pin is right nowhere: only where no index would be right on all does it differ."""
+    sets = [{row.index for row in rows} for rows in good.values()]
+    if len(good) < 2 or set.intersection(*sets):
+        return None
+    firsts = [rows[0] for rows in good.values()]
+    filled = words(
+        index=each.value,
+        node=firsts[0].node,
+        hca=firsts[0].hca,
+        right=firsts[0].index,
+        other=firsts[1].node,
+        other_right=firsts[1].index,
+        network=subnet(firsts[0].ipv4),
+    )
+    return Hit(spots(each, [row.spot for row in firsts]), filled, "certain")
+
+
+def _shared_subnets(found: Tables) -> frozenset[str]:
+    """Subnets that the tables of two nodes have in common."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for (node, _hca), rows in found.items():
+        for row in rows:
+            if row.routable:
+                owners[subnet(row.ipv4)].add(node)
+    return frozenset(network for network, nodes in owners.items() if len(nodes) > 1)
+
+
+def gid_auto_selected_link_local(case: Case) -> Answer:
+    """No pin, and the connection that fails was made from a link-local GID; or a table has nothing better."""
+    if pinned(case) is not None:
+        return None
+    for seen, pair in failed_pairs(case):
+        if pair.local_gid.lower().startswith("fe80"):
+            return _automatic(case, seen, pair.device, pair.local_gid, pair)
+    for seen, error in completions(case):
+        if error.status == 12 and error.local_gid.lower().startswith("fe80"):
+            return _automatic(case, seen, error.hca, error.local_gid, None)
+    bare = [rows for rows in tables(case).values() if not right(rows) and all(row.link_local for row in rows)]
+    if bare and (case.errors or failed_pairs(case)):
+        row = bare[0][0]
+        filled = words(hca=row.hca, node=row.node, gid=row.gid)
+        return Hit(spots(row.spot, case.errors[:2]), filled, "likely", ("the GID that the failing queue pair used",))
+    return None
+
+
+def _automatic(case: Case, seen: Seen, hca: str, gid: str, pair: QueuePairFailure | None) -> Answer:
+    if pair is not None and pair.errno == 22 and not is_link_local(pair.remote_gid):
+        return Near(spots(seen), "only this end is link-local: an address is missing here")
+    rows = [row for row in gid_rows(case, seen.spot.node, hca) if row.routable]
+    if rows:
+        why = "the table of this HCA has an IPv4 RoCE v2 GID that NCCL would have taken"
+        return Near(spots(seen, rows[0].spot), why, ("a table without such a GID",))
+    table = [row.spot for row in gid_rows(case, seen.spot.node, hca)][:2]
+    return Hit(spots(seen, table), words(hca=hca, node=seen.spot.node, gid=gid), "certain" if table else "likely")
+
+
+def gid_scan_einval_container(case: Case) -> Answer:
+    """NCCL stops over a slot of the table that it may not read."""
+    found = case.of("ib.gidread")
+    if not found:
+        return None
+    visible = gid_rows(case, found[0].spot.node)
+    good = [row for row in visible if row.routable]
+    shown: list[Spot] = [row.spot for row in good[:1]]
+    filled = words(
+        hca=listing(row.hca for row in visible), right=good[0].index if good else "", node=found[0].spot.node
+    )
+    return Hit(spots(found[:1], shown), filled, "certain")
+
+
+def gid_missing_at_one_end(case: Case) -> Answer:
+    """Error 22 where one GID is IPv4 and the other link-local: one end has no address."""
+    for seen, pair in failed_pairs(case):
+        ends = pair.local_gid.lower(), pair.remote_gid.lower()
+        bare = [gid.startswith("fe80") for gid in ends]
+        if pinned(case) is None and bare[0] != bare[1] and "::" not in ends:
+            where = "this end" if bare[0] else "the peer"
+            return Hit(spots(seen), words(hca=pair.device, node=seen.spot.node, end=where), "likely")
+    return None
+
+
+RULES: dict[str, Rule] = {
+    "gid-scan-einval-container": gid_scan_einval_container,
+    "gid-index-differs-between-nodes": gid_index_differs_between_nodes,
+    "gid-index-drifted": gid_index_drifted,
+    "gid-index-link-local": gid_index_link_local,
+    "wrong-gid-index": wrong_gid_index,
+    "gid-missing-at-one-end": gid_missing_at_one_end,
+    "gid-auto-selected-link-local": gid_auto_selected_link_local,
+}

@@ -1,0 +1,244 @@
+"""Rules of ranks against each other: versions, plugins, settings, hosts that look like one, GPUs that are shared."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from fabricdoc.explain.case import Case
+from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.rules.stack import external_networks
+from fabricdoc.explain.seen import Seen, Set
+from fabricdoc.explain.views import networks, uses_sockets
+from fabricdoc.nccl import must_agree
+
+NO_PROVIDER = re.compile(
+    r"(?i)could not find any optimal provider|no eligible providers|couldn't get (?:any )?provider|fi_getinfo.*fail"
+    r"|no (?:usable |suitable )?(?:provider|device)s? (?:were )?found|found no (?:usable )?nics?"
+    r"|not find.*(?:efa|provider)|unable to find.*provider|failed to init\w* (?:rdma|sendrecv)? ?protocol"
+)
+"""How the libfabric plugin says that it has nothing to work with (aws-ofi-nccl, several releases)."""
+
+
+def versions(case: Case) -> dict[str, list[Seen]]:
+    """Release -> the lines in which a process names it as its own."""
+    found: dict[str, list[Seen]] = defaultdict(list)
+    for seen in case.of("version"):
+        found[seen.groups["ver"]].append(seen)
+    return dict(found)
+
+
+def nccl_version_mismatch(case: Case) -> Answer:
+    """NCCL says so, or processes name two releases."""
+    said = case.of("err.version")
+    found = versions(case)
+    if said:
+        groups = said[0].groups
+        filled = words(
+            first=_dotted(groups.get("va", "")), second=_dotted(groups.get("vb", "")), node=said[0].spot.node
+        )
+        return Hit(spots(said[:1], [lines[0] for lines in found.values()]), filled, "certain")
+    if len(found) < 2:
+        return None
+    firsts = [lines[0] for lines in found.values()]
+    if len({(line.spot.file, line.spot.node) for line in firsts}) < 2:
+        return Near(spots(firsts[:2]), "one process names both", ("two ranks with other versions",))
+    symptom = case.of("sock.family", "boot.trunc", "err.sockmix", "sock.magic", "err.internal")[:1]
+    filled = words(first=next(iter(found)), second=list(found)[1], node=firsts[0].spot.node, other=firsts[1].spot.node)
+    return Hit(spots(symptom, firsts[:4]), filled, "certain")
+
+
+def _dotted(code: str) -> str:
+    return f"{int(code) // 10000}.{int(code) // 100 % 100}.{int(code) % 100}" if code.isdecimal() else code
+
+
+def net_plugin_mismatch(case: Case) -> Answer:
+    """One node's ranks use a plugin's network, another's NCCL's own or another plugin's."""
+    by_node: dict[str, tuple[str, Seen]] = {}
+    for net, lines in networks(case).items():
+        for seen in lines:
+            by_node.setdefault(seen.spot.node or seen.spot.file, (net, seen))
+    names = {net for net, _seen in by_node.values()}
+    if len(by_node) < 2 or len(names) < 2:
+        return None
+    external = {net for net in names if net in external_networks(case)}
+    shown = [next(seen for net, seen in by_node.values() if net == name) for name in names]
+    loaded = case.of("plugin.loaded")[:1]
+    absent = [seen for seen in case.of("plugin.none") if "NET/Plugin" in seen.spot.text][:1]
+    (one, (net, _)), (other, (net2, _)) = next(
+        (a, b) for a in by_node.items() for b in by_node.items() if a[1][0] != b[1][0]
+    )
+    filled = words(node=one, plugin=net, other=other, second=net2)
+    if not external and "Socket" in names and not case.errors:
+        return Hit(spots(shown[:3]), filled, "likely")
+    return Hit(spots(shown[:3], loaded, absent), filled, "certain" if external else "likely")
+
+
+def ofi_no_usable_provider(case: Case) -> Answer:
+    """The libfabric plugin says that it finds no provider or device that it can use."""
+    found = [
+        seen
+        for seen in case.of("plugin.ofi", "prefix.warn")
+        if "OFI" in seen.spot.text and NO_PROVIDER.search(seen.spot.text)
+    ]
+    if not found:
+        return None
+    warned = [seen for seen in found if seen.level == "WARN"] or found
+    if any("Selected" in seen.spot.text and "rovider is" in seen.spot.text for seen in case.of("plugin.ofi")):
+        return Near(spots(warned[:1]), "a provider was selected all the same", ("no `Selected Provider` line",))
+    return Hit(spots(warned[:2], uses_sockets(case)[:1]), words(node=warned[0].spot.node), "certain")
+
+
+def env_differs_between_ranks(case: Case) -> Answer:
+    """Variables that must be equal on every rank are not, or messages have other sizes than the peer expects."""
+    symptom = case.of("err.sockmix", "boot.trunc")
+    for name in dict.fromkeys(each.name for each in case.sets):
+        if not must_agree(name):
+            continue
+        for by in ("log", "file"):
+            values = _by_node(case.values(name, by=by))
+            if len(values) > 1 and len({each.value.strip("\"'").lower() for each in values.values()}) > 1:
+                shown = list(values.values())
+                filled = words(
+                    name=name,
+                    node=shown[0].spot.node,
+                    value=shown[0].value,
+                    other=shown[-1].spot.node,
+                    second=shown[-1].value,
+                )
+                return Hit(spots(symptom[:1], shown[:4]), filled, "certain" if symptom or case.errors else "likely")
+            missing = _missing_on(case, name, by)
+            if missing and (symptom or stuck_lines(case)):
+                each, other = missing
+                filled = words(name=name, node=each.spot.node, value=each.value, other=other, second="unset")
+                return Hit(spots(symptom[:1], stuck_lines(case)[:1], each), filled, "likely", (f"{name} on {other}",))
+    calls = case.sign("collective-mismatch")
+    if symptom or calls:
+        versions_differ = len(versions(case)) > 1
+        if not versions_differ:
+            return Hit(
+                spots(symptom[:2], calls[:2]),
+                words(node=(symptom or calls)[0].spot.node),
+                "likely",
+                ("the settings of every rank",),
+            )
+    return None
+
+
+def stuck_lines(case: Case) -> list[Seen]:
+    """The watchdog's lines."""
+    return case.of("torch.watchdog", "torch.watchdog.end")
+
+
+def _by_node(sets: list[Set]) -> dict[str, Set]:
+    found: dict[str, Set] = {}
+    for each in sets:
+        key = f"{each.process}" if each.process else each.spot.node or each.spot.file
+        found.setdefault(key, each)
+    return found
+
+
+def _missing_on(case: Case, name: str, by: str) -> tuple[Set, str] | None:
+    """A variable that one node's files or logs name and another's of the same sort do not."""
+    owners = {each.spot.node for each in case.values(name, by=by)}
+    everybody = {each.spot.node for each in case.sets if each.by == by and each.spot.node}
+    others = sorted(everybody - owners)
+    return (case.values(name, by=by)[0], others[0]) if owners and others and "" not in owners else None
+
+
+def host_identity_collision(case: Case) -> Answer:
+    """Ranks of two hosts are joined by a transport that works within one host only, or NCCL counts one node."""
+    owner: dict[int, tuple[str, Seen]] = {}
+    for seen in case.of("comm.init", "comm.shape"):
+        if seen.groups.get("rank", "").isdecimal():
+            owner.setdefault(int(seen.groups["rank"]), (_place(seen), seen))
+    local = [seen for seen in case.of("chan.p2p", "chan.shm", "chan.local.old") if "src" in seen.groups]
+    for seen in local:
+        owner.setdefault(int(seen.groups["src"]), (_place(seen), seen))
+    for seen in local:
+        source, target = owner.get(int(seen.groups["src"])), owner.get(int(seen.groups["dst"]))
+        if source and target and source[0] != target[0]:
+            hosts = case.sign("hostname-line")
+            filled = words(node=source[0], other=target[0], source=seen.groups["src"], target=seen.groups["dst"])
+            return Hit(spots(seen, target[1], hosts[:2]), filled, "certain")
+    one = [seen for seen in case.of("comm.shape") if seen.groups.get("nodes") == "1"]
+    places = {_place(seen) for seen in one}
+    if len(places) > 1:
+        filled = words(node=sorted(places)[0], other=sorted(places)[1])
+        return Hit(spots(one[:2], case.of("err.dupgpu")[:1]), filled, "certain")
+    doubled = case.of("err.dupgpu")
+    if doubled and (len({_place(seen) for seen in case.of("comm.init", "boot.if", "version")}) > 1 or _hostids(case)):
+        filled = words(node=doubled[0].spot.node)
+        return Hit(spots(doubled[:2], _hostids(case), case.sign("machine-id-line")[:2]), filled, "likely")
+    return None
+
+
+def _place(seen: Seen) -> str:
+    """Where a rank runs: its node. Ranks of one file and host are of one node."""
+    return seen.spot.node
+
+
+def _hostids(case: Case) -> list[Set]:
+    """NCCL_HOSTID set to the same value on two nodes."""
+    found = case.values("NCCL_HOSTID")
+    return found[:2] if len({each.spot.node for each in found}) > 1 and len({each.value for each in found}) == 1 else []
+
+
+def ranks_share_one_gpu(case: Case) -> Answer:
+    """NCCL found two ranks on one GPU."""
+    found = case.of("err.dupgpu")
+    if not found:
+        return None
+    groups = found[0].groups
+    bus = re.search(r"(?:CUDA device|device) (\w+)", found[0].spot.text)
+    filled = words(
+        first=groups.get("a", ""), second=groups.get("b", ""), gpu=bus[1] if bus else "", node=found[0].spot.node
+    )
+    shared = case.values("CUDA_VISIBLE_DEVICES")[:2]
+    return Hit(spots(found[:2], shared), filled, "certain")
+
+
+def nccl_build_specific_hang(case: Case) -> Answer:
+    """A hang without an error of the fabric, and builds: one that hangs and one that does not, or one known to."""
+    hang = [*stuck_lines(case), *case.sign("engine-hang", "said-hang")]
+    builds = case.sign("build-note", "build-known")
+    found = versions(case)
+    serious = [
+        seen for seen in case.errors if seen.use == "cause" and not seen.event.startswith(("torch", "err.result"))
+    ]
+    if serious or not (hang or builds):
+        return None
+    named = [seen for lines in found.values() for seen in lines]
+    engines = case.of("version.engine")
+    if builds and (hang or len(builds) > 1):
+        return Hit(spots(hang[:2], builds[:3], named[:1]), words(node=(hang or builds)[0].spot.node), "likely")
+    known = [seen for seen in (*named, *engines) if seen.groups.get("ver") in KNOWN_HANGS]
+    graph = case.sign("cuda-graph")
+    if hang and known and graph:
+        filled = words(version=known[0].groups["ver"], node=known[0].spot.node)
+        return Hit(spots(hang[:2], known[:1], graph[:1]), filled, "likely", ("the same run with another build",))
+    if hang and known:
+        return Near(
+            spots(known[:1], hang[:1]), "this build is known to hang with CUDA graphs, which nothing here names"
+        )
+    return None
+
+
+KNOWN_HANGS = frozenset({"2.28.9"})
+"""Releases with hangs of their own that people reported (spark facts P22: vllm 52504, 40969)."""
+
+
+def everybody(case: Case) -> str:
+    """The nodes as a listing."""
+    return listing(case.nodes)
+
+
+RULES: dict[str, Rule] = {
+    "nccl-version-mismatch": nccl_version_mismatch,
+    "ofi-no-usable-provider": ofi_no_usable_provider,
+    "host-identity-collision": host_identity_collision,
+    "ranks-share-one-gpu": ranks_share_one_gpu,
+    "net-plugin-mismatch-between-nodes": net_plugin_mismatch,
+    "env-differs-between-ranks": env_differs_between_ranks,
+    "nccl-build-specific-hang": nccl_build_specific_hang,
+}

@@ -1,0 +1,146 @@
+"""Rules of the RDMA stack and its container: libraries, device files, rights, switched off by a variable."""
+
+from __future__ import annotations
+
+from fabricdoc.explain.case import Case, same
+from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.seen import Seen, Set
+from fabricdoc.explain.views import PortView, device_lists, networks, ports, uses_sockets
+
+EXTERNAL = ("IBext", "AWS Libfabric", "Libfabric", "UCX", "SHARP", "FastSocket", "GPUDirectTCPX", "Spectrum", "OFI")
+"""How external plugins' networks call themselves."""
+
+
+def libibverbs_missing(case: Case) -> Answer:
+    """The library could not be opened; it is no fault where a libfabric plugin was meant to carry the traffic."""
+    found = [seen for seen in case.of("ib.nolib") if seen.groups.get("lib", "").startswith("libibverbs")]
+    found += [seen for seen in case.warned(r"libibverbs.*(?:not found|cannot open|dlopen)") if seen not in found]
+    if not found:
+        return None
+    if any(net != "Socket" for net in networks(case)):
+        return Near(spots(found), "the ranks use another network than sockets all the same")
+    sockets = uses_sockets(case)
+    return Hit(spots(found[:2], sockets[:1]), words(node=found[0].spot.node), "certain" if sockets else "likely")
+
+
+def no_device(case: Case) -> list[Seen]:
+    """Lines in which NCCL finds no HCA: it says so, or its list is empty."""
+    empty = [seen for seen, listed in device_lists(case) if not listed.devices]
+    return case.of("ib.none") or empty
+
+
+def container_rdma_device_missing(case: Case) -> Answer:
+    """NCCL found no HCA while the host has active ports, and no filter of NCCL's explains it."""
+    none = no_device(case)
+    absent = [fact for fact in case.told("host") if fact.path[1:] == ("infiniband_devices",) and not fact.value]
+    absent_signs = case.sign("no-dev-infiniband")
+    if not none and not (absent or absent_signs):
+        return None
+    up = [port for port in ports(case) if port.active]
+    if not up and not absent and not absent_signs:
+        if not uses_sockets(case) or not wants_rdma(case):
+            return None
+        return Near(
+            spots(none[:2]), "nothing shows that the host has HCAs", ("rdma link of the host", "ls /dev/infiniband")
+        )
+    if off := disabled(case):
+        return Near(spots(none[:1]), "NCCL_IB_DISABLE alone explains it", (f"{off.name} is set",))
+    if up and (filtered := _filtered_away(case, up)):
+        return Near(spots(none[:1], filtered), "the filter fits no port of the host, which explains it too")
+    evidence = spots(none[:2], absent[:1], absent_signs[:1], [port.spot for port in up[:2]], uses_sockets(case)[:1])
+    filled = words(hca=listing(port.hca for port in up), node=evidence[0].node)
+    return Hit(evidence, filled, "certain" if absent or absent_signs or uses_sockets(case) else "likely")
+
+
+def _filtered_away(case: Case, up: list[PortView]) -> Set | None:
+    """The filter that fits no active port."""
+    from fabricdoc.explain.rules.selection import fits
+
+    each = case.value("NCCL_IB_HCA")
+    return each if each and each.value and not any(fits(each.value, port.hca, port.number) for port in up) else None
+
+
+def wants_rdma(case: Case) -> list[Set]:
+    """Settings that make sense only with RDMA."""
+    wanted = [each for each in case.sets if each.name.startswith("NCCL_IB_") and each.name != "NCCL_IB_DISABLE"]
+    return wanted + [each for each in case.values("NCCL_NET") if each.value.upper() == "IB"]
+
+
+def container_rdma_device_not_accessible(case: Case) -> Answer:
+    """A device is listed and can't be opened, for want of rights or of its own device file."""
+    refused = case.sign("uverbs-denied")
+    opened = [seen for seen in case.of("ib.open") if seen.groups.get("what") == "open"]
+    calls = [
+        seen
+        for seen in case.of("err.ibv")
+        if seen.groups.get("call") in ("ibv_open_device", "ibv_get_device_list", "ibv_create_cq", "ibv_alloc_pd")
+        or "not permitted" in seen.groups.get("err", "")
+        or "ermission denied" in seen.groups.get("err", "")
+    ]
+    if not (refused or opened or calls):
+        return None
+    left = [listed for _seen, listed in device_lists(case) if listed.devices]
+    if left and not refused and not calls:
+        missing = "one of several devices can't be opened; the others are in use"
+        return Near(spots(opened[:2]), missing, ("a device list without any device",))
+    device = next((seen.groups["dev"] for seen in opened if "dev" in seen.groups), "")
+    evidence = spots(opened[:2], calls[:2], refused[:2], uses_sockets(case)[:1])
+    return Hit(evidence, words(hca=device, node=evidence[0].node), "certain" if refused or opened else "likely")
+
+
+def disabled(case: Case) -> Set | None:
+    """NCCL_IB_DISABLE where it switches the RDMA path off."""
+    found = [each for each in case.values("NCCL_IB_DISABLE") if each.value.strip("\"'") not in ("", "0")]
+    logged = case.values("NCCL_IB_DISABLE", by="log")
+    if logged and all(each.value == "0" for each in logged):
+        return None
+    return next((each for each in found if each.by == "log"), found[0] if found else None)
+
+
+def ib_disabled_by_env(case: Case) -> Answer:
+    """Switched off, sockets in use, and HCAs are there."""
+    off = disabled(case)
+    if off is None:
+        return None
+    others = [net for net in networks(case) if net != "Socket"]
+    if others:
+        return Near(spots(off), f"the ranks use {listing(others)} all the same")
+    up = [port for port in ports(case) if port.active]
+    hints = [each for each in wants_rdma(case) if same(each.spot.node, off.spot.node)]
+    fabric = [seen for seen in case.of("boot.if", "sock.using") if "ib0" in seen.spot.text or "ibp" in seen.spot.text]
+    if not up and not hints and not fabric and not case.sign("hca-in-lspci"):
+        why = "nothing shows that these nodes have HCAs, so sockets may be meant"
+        return Near(spots(off, uses_sockets(case)[:1]), why, ("rdma link or ibv_devinfo of a node",))
+    shown = [port.spot for port in up[:2]] or spots(hints[:2]) or spots(fabric[:1], case.sign("hca-in-lspci")[:1])
+    said = [each for each in case.values("NCCL_IB_DISABLE") if each.by == "file"][:1]
+    evidence = spots(off, uses_sockets(case)[:1], said, list(shown))
+    filled = words(value=off.value, node=off.spot.node, hca=listing(port.hca for port in up))
+    return Hit(evidence, filled, "certain" if uses_sockets(case) else "likely")
+
+
+def external_networks(case: Case) -> dict[str, list[Seen]]:
+    """Networks in use that a plugin brings."""
+    return {net: seen for net, seen in networks(case).items() if any(net.startswith(one) for one in EXTERNAL)}
+
+
+def ib_disable_ignored_external_plugin(case: Case) -> Answer:
+    """Switched off, and a plugin that does not read the variable carries the traffic."""
+    off = disabled(case)
+    plugins = external_networks(case)
+    loaded = [
+        seen for seen in case.of("plugin.loaded") if seen.groups.get("kind", seen.groups.get("t", "NET")) == "NET"
+    ]
+    ofi = [seen for seen in case.of("plugin.ofi") if "Selected Provider" in seen.spot.text]
+    if off is None or not (plugins or (loaded and not uses_sockets(case) and "IB" not in networks(case))):
+        return None
+    name, lines = next(iter(plugins.items()), ("a plugin", loaded))
+    return Hit(spots(off, lines[:1], loaded[:1], ofi[:1]), words(plugin=name, node=off.spot.node), "certain")
+
+
+RULES: dict[str, Rule] = {
+    "libibverbs-missing": libibverbs_missing,
+    "container-rdma-device-missing": container_rdma_device_missing,
+    "container-rdma-device-not-accessible": container_rdma_device_not_accessible,
+    "ib-disabled-by-env": ib_disabled_by_env,
+    "ib-disable-ignored-external-plugin": ib_disable_ignored_external_plugin,
+}

@@ -1,0 +1,177 @@
+"""Rules of queue pairs that can't be connected and of completions that fail: who does not reach whom, and why."""
+
+from __future__ import annotations
+
+import re
+
+from fabricdoc.explain.case import Case
+from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.seen import Seen, Set
+from fabricdoc.explain.views import (
+    addresses,
+    completions,
+    failed_pairs,
+    gid_rows,
+    ipv4_of,
+    parsed,
+    subnet,
+)
+
+RETRY_EXCEEDED = 12
+NO_ANSWER = (110, 113, 101)
+LOW_TIMEOUT, LOW_RETRY = 13, 5
+"""Values of NCCL_IB_TIMEOUT and NCCL_IB_RETRY_CNT below these can't ride out a short disturbance: 4.096 us * 2^13 is
+34 ms a try; NCCL's own are 14 to 20, and 7."""
+UNREACHED = re.compile(r"timed out|No route to host|unreachable", re.I)
+
+
+def timeouts(case: Case) -> list[Seen]:
+    """Completions that ended without an answer (status 12)."""
+    return [seen for seen, error in completions(case) if error.status == RETRY_EXCEEDED]
+
+
+def unconnected(case: Case) -> list[Seen]:
+    """Queue pairs whose peer did not answer, in the new form of the line and in the old one."""
+    new = [seen for seen, pair in failed_pairs(case) if pair.errno in NO_ANSWER or UNREACHED.search(pair.text)]
+    old = [
+        seen
+        for seen in case.of("err.ibv")
+        if seen.groups.get("call") == "ibv_modify_qp" and UNREACHED.search(seen.groups.get("err", ""))
+    ]
+    return new + old
+
+
+def pairs_of(case: Case) -> list[tuple[Seen, str, str, str]]:
+    """Failing connections by address: the line, the HCA, local and remote address, "" where not told."""
+    found = [
+        (seen, pair.device, ipv4_of(pair.local_gid) or pair.local_gid, ipv4_of(pair.remote_gid) or pair.remote_gid)
+        for seen, pair in failed_pairs(case)
+        if pair.errno in NO_ANSWER or UNREACHED.search(pair.text)
+    ]
+    for seen, error in completions(case):
+        if error.status == RETRY_EXCEEDED and error.local_gid and error.remote_gid:
+            local, remote = ipv4_of(error.local_gid) or error.local_gid, ipv4_of(error.remote_gid) or error.remote_gid
+            found.append((seen, error.hca, local, remote))
+    return found
+
+
+def _number(each: Set) -> int | None:
+    text = each.value.strip().strip("\"'")
+    return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+def ib_timeout_or_retry_too_low(case: Case) -> Answer:
+    """Completions end without an answer, and the time or the tries allowed for it were cut down."""
+    found = timeouts(case)
+    low = [
+        each
+        for name, bound in (("NCCL_IB_TIMEOUT", LOW_TIMEOUT), ("NCCL_IB_RETRY_CNT", LOW_RETRY))
+        for each in case.values(name)
+        if (value := _number(each)) is not None and value < bound
+    ]
+    if not found or not low:
+        return None
+    names = " and ".join(dict.fromkeys(f"{each.name}={each.value.strip()}" for each in low))
+    return Hit(spots(found[:1], low), words(settings=names, node=found[0].spot.node), "certain")
+
+
+def own_addresses(case: Case, node: str) -> set[str]:
+    """Every address known to be of a node."""
+    own = {row.ipv4 for row in gid_rows(case) if row.ipv4 and row.node == node}
+    own |= {view.address for view in addresses(case) if view.node == node}
+    if not own:
+        own = {row.ipv4 for row in gid_rows(case, node) if row.ipv4} | {view.address for view in addresses(case, node)}
+    return own
+
+
+def intra_node_nics_cannot_talk(case: Case) -> Answer:
+    """Both ends of the failing connection are NICs of one node."""
+    for seen, hca, local, remote in pairs_of(case):
+        own = own_addresses(case, seen.spot.node)
+        if local != remote and local in own and remote in own:
+            table = [row.spot for row in gid_rows(case, seen.spot.node) if row.ipv4 in (local, remote)]
+            table += [view.spot for view in addresses(case, seen.spot.node) if view.address in (local, remote)]
+            filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
+            return Hit(spots(seen, table[:3]), filled, "certain")
+    return None
+
+
+def cross_rail_unreachable(case: Case) -> Answer:
+    """Local and remote address are in different subnets, and the remote one is that of another HCA here."""
+    near: Answer = None
+    for seen, hca, local, remote in pairs_of(case):
+        prefix = next((view.prefix for view in addresses(case) if view.address == local), None)
+        if not parsed(local) or not parsed(remote) or subnet(local, prefix) == subnet(remote, prefix):
+            continue
+        if parsed(local).is_link_local or parsed(remote).is_link_local:  # type: ignore[union-attr]
+            continue
+        rails = [row for row in gid_rows(case, seen.spot.node) if row.routable]
+        other = [row for row in rails if subnet(row.ipv4, prefix) == subnet(remote, prefix) and row.hca != hca]
+        named = [view for view in addresses(case, seen.spot.node) if view.network == subnet(remote, view.prefix)]
+        filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
+        filled |= words(other=other[0].hca if other else named[0].netdev if named else "")
+        crossing = case.values("NCCL_CROSS_NIC")[:1]
+        if other or named:
+            mine = [row.spot for row in rails if row.ipv4 == local]
+            return Hit(spots(seen, mine[:1], other[:1], named[:1], crossing), filled, "certain")
+        if near is None:
+            sought = ("a GID table or addresses of this node with an HCA in the peer's subnet",)
+            near = Hit(spots(seen, crossing), filled, "likely", sought) if not rails else _foreign(seen)
+    return near
+
+
+def _foreign(seen: Seen) -> Near:
+    return Near(spots(seen), "the peer's subnet is that of no HCA of this node", ("a rail in the peer's subnet",))
+
+
+def rdma_path_timeout(case: Case) -> Answer:
+    """Nothing more is known than that no answer came."""
+    found = unconnected(case) or timeouts(case)
+    if not found:
+        return None
+    first = found[0]
+    ends = next(((local, remote, hca) for seen, hca, local, remote in pairs_of(case) if seen is first), ("", "", ""))
+    filled = words(local=ends[0], remote=ends[1], hca=ends[2], node=first.spot.node)
+    sought = (
+        "a port event, a pinned GID index that is wrong, unequal MTU, another subnet",
+        "counters of both ports, and the GID tables of both nodes",
+    )
+    return Hit(spots(found[:2]), filled, "likely", sought)
+
+
+def hca_health(case: Case) -> Answer:
+    """The HCA reported a fatal event of its own."""
+    found = [
+        seen
+        for seen in case.of("err.async")
+        if re.search(r"fatal event|catastrophic", seen.spot.text) and "non-fatal" not in seen.spot.text
+    ]
+    kernel = case.sign("mlx5-health")
+    if not found and not (kernel and case.errors):
+        return None
+    first = found[0] if found else kernel[0]
+    hca = found[0].groups.get("dev", "") if found else ""
+    return Hit(spots(found[:2], kernel[:2]), words(hca=hca, node=first.spot.node), "certain")
+
+
+def receiver_not_ready(case: Case) -> Answer:
+    """Status 13: the peer posted no receive in time."""
+    found = [seen for seen, error in completions(case) if error.status == 13]
+    return Hit(spots(found[:2]), words(node=found[0].spot.node), "likely") if found else None
+
+
+def gid_table_changed(case: Case) -> Answer:
+    """An HCA told that its table changed, and nothing else failed first."""
+    found = [seen for seen in case.of("err.async") if "GID table changed" in seen.spot.text]
+    return Hit(spots(found[:2]), words(hca=found[0].groups.get("dev", ""), node=found[0].spot.node)) if found else None
+
+
+RULES: dict[str, Rule] = {
+    "hca-health": hca_health,
+    "ib-timeout-or-retry-too-low": ib_timeout_or_retry_too_low,
+    "intra-node-nics-cannot-talk": intra_node_nics_cannot_talk,
+    "cross-rail-unreachable": cross_rail_unreachable,
+    "receiver-not-ready": receiver_not_ready,
+    "gid-table-changed": gid_table_changed,
+    "rdma-path-timeout": rdma_path_timeout,
+}

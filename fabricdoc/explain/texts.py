@@ -1,0 +1,135 @@
+"""A short text as settings, facts of dumps, results of nccl-tests and signs of other programs, each with its line.
+
+Which of them a text holds is told by its lines, not by its name; one paste may hold all. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from fabricdoc.dumps import read_text
+from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
+from fabricdoc.files import own_folder
+from fabricdoc.nccl import clean, detect_format, settings_of
+
+LONGEST_DUMP = 1 << 20
+MOST_OF_A_SIGN = 40
+SETTINGS = re.compile(
+    r"(?:NCCL|GLOO|UCX|OMPI|TORCH|PYTORCH|CUDA|VLLM|SGLANG|FI|MASTER|LD|RAY|HSN|NVSHMEM|OFI|RDMAV|MLX5|HOSTNAME|MPI)"
+    r"_?[A-Z0-9_]*"
+)
+_ASSIGNS = re.compile(r"(?m)^.{0,400}?\b(?:NCCL|GLOO|UCX|OMPI|TORCH|FI|VLLM|CUDA)_\w+\s*[=:]")
+_RESULT = re.compile(
+    r"\s*(?P<size>\d{1,18})\s+\d{1,18}\s+\w{1,20}\s+(?:\w{1,20}\s+)?(?:-?\d{1,6}\s+)?"
+    r"(?P<time>[\d.]{1,20})\s+(?P<alg>[\d.]{1,20})\s+(?P<bus>[\d.]{1,20})(?:\s+(?P<wrong>\S{1,20}))?"
+    r"(?:\s+[\d.]{1,20}\s+[\d.]{1,20}\s+(?P<bus2>[\d.]{1,20})(?:\s+(?P<wrong2>\S{1,20}))?)?\s*$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SignRow:
+    """A row of presets/causes/signs.csv: what a line must hold, and the regex that names it."""
+
+    id: str
+    needle: str
+    regex: re.Pattern[str]
+
+
+@cache
+def sign_rows() -> tuple[SignRow, ...]:
+    """All rows, in their order."""
+    text = own_folder("presets").joinpath("causes", "signs.csv").read_text(encoding="utf-8")
+    return tuple(
+        SignRow(row["id"], row["needle"], re.compile(row["regex"])) for row in csv.DictReader(text.splitlines())
+    )
+
+
+def read_short(material: Material, text: str) -> None:
+    """Add what a text tells, beside NCCL's lines, to `material`."""
+    lines = text.split("\n")
+    material.lines = material.lines or len(lines) - (lines[-1] == "")
+    _settings(material, text, lines)
+    _results(material, lines)
+    _signs(material, text, lines)
+    if len(text) <= LONGEST_DUMP:
+        _facts(material, text, lines)
+
+
+def _settings(material: Material, text: str, lines: list[str]) -> None:
+    """The variables of a file of settings; of a log only what NCCL itself says counts."""
+    if "NCCL log" in material.kinds or not _ASSIGNS.search(text[: 1 << 20]):
+        return
+    form = detect_format(material.name, text)
+    try:
+        found = settings_of(material.name, text, form)
+    except ValueError:
+        return
+    kept = [one for one in found if SETTINGS.fullmatch(one.name)]
+    material.sets += [
+        Set(
+            one.name,
+            one.value,
+            _spot(material, lines, one.line),
+            "file",
+            form,
+            wrong=tuple(complaint.id for complaint in one.wrong),
+        )
+        for one in kept
+    ]
+    if kept:
+        material.kinds.append("settings")
+
+
+def _results(material: Material, lines: list[str]) -> None:
+    for number, line in enumerate(lines, 1):
+        if not line[:24].lstrip()[:1].isdigit() or len(line) > 300:
+            continue
+        match = _RESULT.match(line)
+        if match and (row := _row(match, _spot(material, lines, number))):
+            material.rows.append(row)
+    if material.rows:
+        material.kinds.append("nccl-tests")
+
+
+def _row(match: re.Match[str], spot: Spot) -> Row | None:
+    try:
+        busbw = tuple(float(text) for text in (match["bus"], match["bus2"]) if text)
+    except ValueError:
+        return None
+    wrong = [int(text) for text in (match["wrong"], match["wrong2"]) if text and text.isdecimal()]
+    return Row(int(match["size"]), busbw, sum(wrong) if wrong else None, spot)
+
+
+def _signs(material: Material, text: str, lines: list[str]) -> None:
+    for row in sign_rows():
+        if row.needle in text:
+            material.signs += list(_of_sign(material, row, lines))[:MOST_OF_A_SIGN]
+    material.signs.sort(key=lambda sign: sign.spot.line)
+
+
+def _of_sign(material: Material, row: SignRow, lines: list[str]) -> Iterator[Sign]:
+    for number, line in enumerate(lines, 1):
+        if row.needle in line and (match := row.regex.search(line[:2000])):
+            groups = {name: value for name, value in match.groupdict().items() if value is not None}
+            yield Sign(row.id, _spot(material, lines, number), groups)
+
+
+def _facts(material: Material, text: str, lines: list[str]) -> None:
+    reading = read_text(material.name, text)
+    for part in reading.parts:
+        if not part.tool or not part.told:
+            continue
+        if part.tool not in material.kinds:
+            material.kinds.append(part.tool)
+        for one in part.told:
+            spot = _spot(material, lines, one.line)
+            material.facts.append(Fact(one.path, one.value, Spot(spot.file, spot.line, spot.text, part.host)))
+
+
+def _spot(material: Material, lines: list[str], number: int) -> Spot:
+    text = clean(lines[number - 1]) if 0 < number <= len(lines) else ""
+    return Spot(material.name, number, text)

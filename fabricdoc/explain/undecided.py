@@ -1,0 +1,62 @@
+"""Whether something failed that no rule explains, and what to collect next; or nothing is wrong as far as told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabricdoc.explain.case import Case
+from fabricdoc.explain.causes import Cause
+from fabricdoc.explain.hits import spots
+from fabricdoc.explain.seen import Seen, Sign, Spot
+
+MOST_COLLECT = 6
+FIRST = (
+    "logs of every rank, from the start: NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET "
+    "NCCL_DEBUG_FILE=/tmp/nccl.%h.%p",
+    "of every node: rdma link, show_gids, ip -br addr, and the env file or launch command",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """What is not explained: its lines, a sentence, what it is about, and what would decide."""
+
+    cause: str
+    subject: str
+    evidence: tuple[Spot, ...]
+    collect: tuple[str, ...]
+
+
+def undecided(case: Case, near: Sequence[Cause]) -> Undecided | None:
+    """None where nothing failed, as far as the files tell."""
+    if not (case.seen or case.facts or case.sets or case.rows):
+        return Undecided("Nothing in these files is known: no NCCL log, no dump, no settings.", "the files", (), FIRST)
+    failed = failures(case)
+    if not failed:
+        return None
+    wanted = dict.fromkeys(line for cause in near for line in cause.collect)
+    return Undecided(
+        "Something failed, and what these files hold does not decide why.",
+        failed[0].spot.node or failed[0].spot.file,
+        spots(failed[:4]),
+        (*wanted, *FIRST)[:MOST_COLLECT],
+    )
+
+
+def failures(case: Case) -> list[Seen | Sign]:
+    """Lines that say that something failed; causes first. A message of unknown meaning counts where it is a WARN.
+
+    What NCCL tells as INFO it went on after.
+    """
+    known = [seen for seen in case.errors if seen.level != "INFO"]
+    unknown = [seen for seen in case.warnings if not _told(case, seen)]
+    return [*known, *unknown, *case.sign("engine-hang", "rendezvous-timeout", "tests-failed")]
+
+
+def _told(case: Case, warning: Seen) -> bool:
+    """Whether another event says what a WARN line means, so that it alone is no failure."""
+    return any(
+        seen.event != "prefix.warn" and seen.spot.line == warning.spot.line and seen.spot.file == warning.spot.file
+        for seen in case.seen
+    )

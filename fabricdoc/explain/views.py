@@ -1,0 +1,221 @@
+"""What a case tells, put in order for rules: ports, GID tables, addresses, NCCL's device lists, networks, failures.
+
+Nothing is judged here; addresses are compared by the prefix length that is told, else by /24 (IPv4) and /64.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import defaultdict
+from dataclasses import dataclass
+
+from fabricdoc.explain.case import Case, same
+from fabricdoc.explain.seen import Fact, Seen, Spot
+from fabricdoc.nccl import Completion, DeviceList, LogReader, QueuePairFailure, record_of
+
+MAPPED = bytes(10) + b"\xff\xff"
+PortKey = tuple[str, str, int]
+"""Node, HCA, port."""
+
+
+@dataclass(frozen=True, slots=True)
+class GidRow:
+    """A slot of a GID table. `version` is 1, 2, or 0 where it is not told."""
+
+    node: str
+    hca: str
+    port: int
+    index: int
+    gid: str
+    version: int
+    spot: Spot
+
+    @property
+    def ipv4(self) -> str:
+        """The IPv4 address it maps, else ""."""
+        return ipv4_of(self.gid)
+
+    @property
+    def link_local(self) -> bool:
+        """Whether it is in fe80::/10, or maps 169.254.0.0/16."""
+        return is_link_local(self.gid)
+
+    @property
+    def routable(self) -> bool:
+        """Whether NCCL over RoCE v2 and IPv4 wants this one."""
+        return self.version == 2 and bool(self.ipv4) and not self.link_local
+
+
+@dataclass(frozen=True, slots=True)
+class PortView:
+    """An RDMA port: its state ("ACTIVE", "DOWN", ""), interface, link layer and active MTU, with a line of each."""
+
+    node: str
+    hca: str
+    number: int
+    state: str
+    netdev: str
+    layer: str
+    mtu: int
+    spot: Spot
+    mtu_spot: Spot | None
+
+    @property
+    def active(self) -> bool:
+        """Whether it can carry traffic."""
+        return self.state == "ACTIVE"
+
+    @property
+    def down(self) -> bool:
+        """Whether it is told that it can not."""
+        return self.state not in ("", "ACTIVE")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressView:
+    """An address of an interface."""
+
+    node: str
+    netdev: str
+    address: str
+    prefix: int
+    spot: Spot
+
+    @property
+    def network(self) -> str:
+        """Its subnet, as ADDRESS/PREFIX."""
+        return subnet(self.address, self.prefix)
+
+
+def ipv4_of(gid: str) -> str:
+    """The IPv4 address that a GID maps, "" for any other text."""
+    address = parsed(gid)
+    if address is None:
+        return ""
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(ipaddress.IPv4Address(address.packed[12:])) if address.packed.startswith(MAPPED) else ""
+
+
+def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address without zone and port, None for another text."""
+    try:
+        return ipaddress.ip_address(text.partition("%")[0].partition("<")[0].strip("[]"))
+    except ValueError:
+        return None
+
+
+def is_link_local(text: str) -> bool:
+    """Whether an address, or what a GID maps, is link-local."""
+    plain = parsed(ipv4_of(text) or text)
+    return plain is not None and plain.is_link_local
+
+
+def subnet(address: str, prefix: int | None = None) -> str:
+    """The subnet of an address: /24 and /64 where no prefix length is told; "" for what is no address."""
+    plain = parsed(address)
+    if plain is None:
+        return ""
+    bits = prefix if prefix is not None else 24 if plain.version == 4 else 64
+    return str(ipaddress.ip_network(f"{plain}/{bits}", strict=False))
+
+
+def gid_rows(case: Case, node: str = "", hca: str = "") -> list[GidRow]:
+    """The slots of every GID table told (of a node, of an HCA), by index."""
+    found: dict[tuple[str, str, int, int], dict[str, Fact]] = defaultdict(dict)
+    for fact in case.told("gid"):
+        if len(fact.path) == 5 and isinstance(fact.path[2], int) and isinstance(fact.path[3], int):
+            found[fact.spot.node, str(fact.path[1]), fact.path[2], fact.path[3]][str(fact.path[4])] = fact
+    rows = []
+    for (owner, name, port, index), fields in found.items():
+        if "gid" in fields and same(owner, node) and (not hca or name == hca):
+            kind = str(fields["type"].value) if "type" in fields else ""
+            version = 2 if "v2" in kind else 1 if "v1" in kind or kind.startswith("IB") else 0
+            gid = fields["gid"]
+            rows.append(GidRow(owner, name, port, index, str(gid.value), version, gid.spot))
+    return sorted(rows, key=lambda row: (row.node, row.hca, row.port, row.index))
+
+
+def ports(case: Case, node: str = "") -> list[PortView]:
+    """The RDMA ports told (of a node)."""
+    found: dict[PortKey, dict[str, Fact]] = defaultdict(dict)
+    for fact in case.told("port"):
+        if len(fact.path) == 4 and isinstance(fact.path[2], int):
+            found[fact.spot.node, str(fact.path[1]), fact.path[2]].setdefault(str(fact.path[3]), fact)
+    views = [_port(key, fields) for key, fields in found.items() if same(key[0], node)]
+    return sorted(views, key=lambda view: (view.node, view.hca, view.number))
+
+
+def _port(key: PortKey, fields: dict[str, Fact]) -> PortView:
+    state = fields.get("state") or next(iter(fields.values()))
+    mtu = fields.get("active_mtu")
+    value = mtu.value if mtu and isinstance(mtu.value, int) else 0
+
+    def text(name: str) -> str:
+        return str(fields[name].value) if name in fields else ""
+
+    return PortView(
+        *key, text("state"), text("netdev"), text("link_layer"), value, state.spot, mtu.spot if mtu else None
+    )
+
+
+def addresses(case: Case, node: str = "") -> list[AddressView]:
+    """The addresses of interfaces told (of a node), without loopback."""
+    found = []
+    for fact in case.told("address"):
+        netdev, text = str(fact.path[1]), str(fact.path[2])
+        address, _, prefix = text.partition("/")
+        if netdev != "lo" and parsed(address) and prefix.isdecimal() and same(fact.spot.node, node):
+            found.append(AddressView(fact.spot.node, netdev, address, int(prefix), fact.spot))
+    return found
+
+
+def device_lists(case: Case) -> list[tuple[Seen, DeviceList]]:
+    """NCCL's device lists: one line for each process that told one."""
+    found = [(seen, _record(seen)) for seen in case.of("ib.using")]
+    return [(seen, record) for seen, record in found if isinstance(record, DeviceList)]
+
+
+def failed_pairs(case: Case) -> list[tuple[Seen, QueuePairFailure]]:
+    """Queue pairs that could not be connected, those given up before those still tried."""
+    found = [(seen, _record(seen)) for seen in case.of("err.modify_qp")]
+    pairs = [(seen, record) for seen, record in found if isinstance(record, QueuePairFailure)]
+    return sorted(pairs, key=lambda pair: pair[1].retrying)
+
+
+def completions(case: Case) -> list[tuple[Seen, Completion]]:
+    """Completion errors; flushed ones (status 5) come last, since they follow another."""
+    found = [(seen, _record(seen)) for seen in case.of("err.cqe.name", "err.cqe.num", "err.cqe.old")]
+    errors = [(seen, record) for seen, record in found if isinstance(record, Completion)]
+    return sorted(errors, key=lambda pair: pair[1].status == 5)
+
+
+def _record(seen: Seen) -> object:
+    for event in LogReader(seen.spot.text):
+        if event.name == seen.event:
+            return record_of(event)
+    return None
+
+
+def networks(case: Case) -> dict[str, list[Seen]]:
+    """Name of NCCL's network (IB, Socket, a plugin's) -> the lines that say it is used."""
+    found: dict[str, list[Seen]] = defaultdict(list)
+    for seen in case.of("net.used"):
+        found[seen.groups.get("net", "")].append(seen)
+    for seen in case.of("chan.net", "chan.net.old"):
+        if not any(one.process == seen.process for lines in found.values() for one in lines):
+            found[seen.groups.get("net", "")].append(seen)
+    return dict(found)
+
+
+def uses_sockets(case: Case) -> list[Seen]:
+    """The lines that say that NCCL runs over TCP sockets."""
+    return networks(case).get("Socket", [])
+
+
+def ranks(case: Case) -> int:
+    """How many ranks the largest communicator has, 0 where no line tells."""
+    counts = [
+        int(seen.groups["n"]) for seen in case.of("comm.init", "comm.shape") if seen.groups.get("n", "").isdecimal()
+    ]
+    return max(counts, default=0)
