@@ -17,7 +17,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Latency, Preset
 from fabricdoc.model.run import Candidate, Plan, Rank, Shape, View
-from fabricdoc.workflow.planning import has_unified_memory
+from fabricdoc.workflow.field import has_unified_memory
 
 PRESET = "preset"
 _OWN = ("NCCL_DEBUG",)
