@@ -25,7 +25,7 @@ from fabricdoc.model.run import Objective
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec
 from fabricdoc.tuning import build_preset, preset_to_toml
-from fabricdoc.workflow import Request, check_gate, look_once, measure, opened_agents, prepare, with_cables
+from fabricdoc.workflow import Asked, Request, check_gate, look_once, measure, opened_agents, prepare, with_cables
 
 if TYPE_CHECKING:
     from fabricdoc.model.fabric import Fabric
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow import Measured
 
 SIZES = (8, 4096, 20480, 65536, 1 << 20)
+GATE_S = 60.0
 GPU_SIZES = (8, 1024, 4096, 8192, 16384, 20480, 32768, 65536, 1 << 20, 42 << 20)
 
 
@@ -150,7 +151,7 @@ def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measu
         folder.leave(*env_file(preset, node))
     screen.show(preset)
     screen.step("gate")
-    answer = check_gate(preset, specs, screen.progress)
+    answer = check_gate(Asked(preset, tuple(specs), deadline_s=GATE_S, keep=False), screen.progress)
     folder.leave("gate.json", answer.model_dump_json(indent=1))
     screen.show(answer)
     screen.written(folder.left)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Endpoint, Fabric, Netdev, Node
 from fabricdoc.model.preset import Fingerprint, NodePrint, PortPrint
+from fabricdoc.model.prints import hca_print
 
 NOT_RUN = Unknown(unknown="nothing was run: the preset is from a scan")
 
@@ -58,6 +59,7 @@ def _port(node: Node, name: str, fabric: Fabric) -> PortPrint:
         speed_mbps=netdev.speed_mbps,
         addresses=tuple(f"{one.ip}/{one.prefix}" for one in told),
         peer=peer,
+        **hca_print(node, name)._asdict(),
     )
 
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.asking import begin_scan
     from fabricdoc.fabric.cables import every_kind, map_cables
     from fabricdoc.fabric.hearing_lldp import hear_lldp
+    from fabricdoc.fabric.hurry import at_most, within
     from fabricdoc.fabric.image import with_images
     from fabricdoc.fabric.matching import Question, matched, questions
+    from fabricdoc.fabric.own_ports import with_own_ports
     from fabricdoc.fabric.rails import Rail, RailPort, rails_of
     from fabricdoc.fabric.rdma_ping import proven_by_rdma
     from fabricdoc.fabric.reaching import check_ports
@@ -32,8 +34,10 @@ HOMES = {
     "asking": ("begin_scan",),
     "cables": ("every_kind", "map_cables"),
     "hearing_lldp": ("hear_lldp",),
+    "hurry": ("at_most", "within"),
     "image": ("with_images",),
     "matching": ("Question", "matched", "questions"),
+    "own_ports": ("with_own_ports",),
     "rails": ("Rail", "RailPort", "rails_of"),
     "rdma_ping": ("proven_by_rdma",),
     "reaching": ("check_ports",),
@@ -47,6 +51,7 @@ __all__ = [
     "Question",
     "Rail",
     "RailPort",
+    "at_most",
     "begin_scan",
     "check_ports",
     "every_kind",
@@ -61,6 +66,8 @@ __all__ = [
     "selected",
     "traced",
     "with_images",
+    "with_own_ports",
+    "within",
 ]
 
 

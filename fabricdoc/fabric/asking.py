@@ -16,11 +16,14 @@ PROBE_SHARE = 0.7
 MOST_WATCH_S = 600.0
 
 
-def begin_scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, watch_s: float = 0.0) -> Asking:
+def begin_scan(
+    nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, watch_s: float = 0.0, cuda: bool = True
+) -> Asking:
     """Scan probes running on `nodes`, each with `deadline_s` seconds; hand them to `scan`, which ends them.
 
     The probe gets 70 % of the time, so that what it read in time still comes back. `watch_s` seconds (at most 600, 0
-    for none) lie between two readings of the counters, and come on top of the deadline. Raises UsageError for others.
+    for none) lie between two readings of the counters, and come on top of the deadline. Without `cuda` its attributes
+    are left out. Raises UsageError for others.
     """
     if not 0.0 <= watch_s <= MOST_WATCH_S:
         raise UsageError(
@@ -31,6 +34,8 @@ def begin_scan(nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S
         "deadline_s": round(deadline_s * PROBE_SHARE, 3),
         "kernel_signatures": list(kernel_signatures()),
     }
+    if not cuda:
+        request["cuda"] = False
     if watch_s:
         request["watch_s"] = watch_s
     return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric.hurry import at_most
 
 if TYPE_CHECKING:
     from fabricdoc.fabric.sharing import Conversation
@@ -44,6 +45,7 @@ class Crew:
         """The next message of `event` from each of `names` that still takes part, within `deadline_s` seconds."""
         wanted = set(names) & set(self.names)
         found: dict[str, Message] = {}
+        deadline_s = at_most(deadline_s)
         end = time.monotonic() + deadline_s
         while wanted - set(found) - set(self.failed):
             got = self._next(max(0.0, end - time.monotonic()))

@@ -17,6 +17,7 @@ from typing import Literal
 
 from fabricdoc.errors import InputError, NodeError
 from fabricdoc.fabric.failing import standing
+from fabricdoc.fabric.hurry import at_most
 from fabricdoc.fabric.report import read_report
 from fabricdoc.files import cache_folder, parse_json, read_text
 from fabricdoc.model.documents import Fact, Unknown
@@ -31,27 +32,34 @@ INSPECT_DEADLINE_S = 10.0
 READ_DEADLINE_S = 60.0
 PROBE_SHARE = 0.7
 MAX_CACHED = 4 << 20
+NEVER_READ = "not looked into yet: fabricdoc scan does it once, in a container"
 _ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN = ("run", "--rm", "-i", "--pull=never", "--network=none", "--label=fabricdoc", "--entrypoint=python3", "--")
 
 
-def with_images(specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None]) -> Fabric:
-    """`fabric` with the facts of the image of every node that names one, or why they could not be read."""
+def with_images(
+    specs: Sequence[NodeSpec], fabric: Fabric, progress: Callable[[str], None], *, start: bool = True
+) -> Fabric:
+    """`fabric` with the facts of the image of every node that names one, or why they could not be read.
+
+    Without `start` no container is started: an image that was never looked into stays unknown.
+    """
     named = {spec.name: spec for spec in standing(specs, fabric) if spec.image}
     nodes = []
     for node in fabric.nodes:
         if node.name in named:
-            progress(f"looking into image {named[node.name].image} on {node.name}: once, then it is remembered")
-            node = node.model_copy(update={"image": server_image(named[node.name])})
+            if start:
+                progress(f"looking into image {named[node.name].image} on {node.name}: once, then it is remembered")
+            node = node.model_copy(update={"image": server_image(named[node.name], start=start)})
         nodes.append(node)
     return fabric.model_copy(update={"nodes": tuple(nodes)}) if named else fabric
 
 
-def server_image(node: NodeSpec, *, cache: Path | None = None) -> Fact[ServerImage]:
+def server_image(node: NodeSpec, *, cache: Path | None = None, start: bool = True) -> Fact[ServerImage]:
     """What matters of `image_facts`, by the first runtime of the node that has the image."""
     failed: list[Unknown] = []
     for runtime in RUNTIMES:
-        found = _facts(node, runtime, cache)
+        found = _facts(node, runtime, cache, start=start)
         if not isinstance(found, Unknown):
             id, host = found[0], found[1].host
             facts = {name: getattr(host, name) for name in ServerImage.model_fields if name in Host.model_fields}
@@ -70,14 +78,17 @@ def image_facts(node: NodeSpec, runtime: Runtime = "docker", *, cache: Path | No
     return found if isinstance(found, Unknown) else found[1]
 
 
-def _facts(node: NodeSpec, runtime: Runtime, cache: Path | None) -> Fact[tuple[str, NodeReport]]:
+def _facts(node: NodeSpec, runtime: Runtime, cache: Path | None, *, start: bool = True) -> Fact[tuple[str, NodeReport]]:
     """The image's id and the report inside it."""
     if not node.image:
         return Unknown(unknown=f"{node.name} names no image")
     try:
         image = image_id(node, runtime)
         kept = (cache or images_folder()) / f"{image}-{_probe()}.json"
-        return image, _cached(node, kept) or _fresh(node, runtime, kept)
+        known = _cached(node, kept)
+        if known is None and not start:
+            return Unknown(unknown=f"{node.image}: {NEVER_READ}")
+        return image, known or _fresh(node, runtime, kept)
     except NodeError as error:
         return Unknown(unknown=f"{node.image}: {error.message}")
 
@@ -85,7 +96,7 @@ def _facts(node: NodeSpec, runtime: Runtime, cache: Path | None) -> Fact[tuple[s
 def image_id(node: NodeSpec, runtime: Runtime) -> str:
     """The image's id on the node, 64 hex digits. Raises NodeError where it has none."""
     argv = (runtime, "image", "inspect", "--format", "{{.Id}}", "--", node.image)
-    said = output_of(node, argv, deadline_s=INSPECT_DEADLINE_S)
+    said = output_of(node, argv, deadline_s=at_most(INSPECT_DEADLINE_S))
     found = _ID.fullmatch(said.stdout.strip())
     if said.status != 0 or found is None:
         why = " ".join((said.stderr or said.stdout).split())[:200] or f"it ended with status {said.status}"

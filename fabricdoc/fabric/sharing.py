@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.crew import closed_node, silent_node
+from fabricdoc.fabric.hurry import at_most
 from fabricdoc.transport import Channels, NodeSpec
 from fabricdoc.transport import open_some as start_some
 
@@ -66,7 +67,7 @@ class Host:
         """Begin a probe on these nodes; those that run, and why others don't."""
         if self._channels is None:
             self._specs = {spec.name: spec for spec in specs}
-            self._channels, self.failed = start_some(specs, HOST)
+            self._channels, self.failed = start_some(specs, HOST, start_deadline_s=at_most(START_S))
         for spec in specs:
             self.send(spec.name, {"do": "begin", "probe": module})
         names = tuple(spec.name for spec in specs if spec.name not in self.failed)
@@ -133,7 +134,7 @@ class Turn:
         """Have the probe end everywhere and wait for it, so that the next finds nothing of it; late ones are noted."""
         for name in tuple(self._running):
             self._host.send(name, {"do": "end"})
-        end = time.monotonic() + END_S
+        end = time.monotonic() + at_most(END_S)
         try:
             while self._running - set(self._host.failed) and (left := end - time.monotonic()) > 0:
                 self._next(left)
@@ -173,4 +174,4 @@ def open_some(
     host = _host.get()
     if host is not None and not raised and module in SHARED and host.takes(nodes):
         return host.begin(nodes, module)
-    return start_some(nodes, module, start_deadline_s=start_deadline_s, raised=raised)
+    return start_some(nodes, module, start_deadline_s=at_most(start_deadline_s), raised=raised)

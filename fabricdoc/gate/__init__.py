@@ -1,9 +1,49 @@
-"""May this job start with this preset, here and now? The fingerprint against a fresh look at the fabric.
+"""May this job start with this preset, here and now? What was measured against a fresh look, and what must be free.
 
-Public: `judge_gate(preset, fabric) -> Gate` and `gate_status(gate) -> ExitStatus`. The room compares two
-documents; looking at the nodes, setting variables and starting the job belong to others.
+Public: `judge_quick` (everything that was looked at -> checks and findings), `conclude` (those -> the document),
+`gate_status`, `Terms` (by what it decides), `check_ids`, `hardware_ids`, `floors_of` (the data of presets/gate).
+Looking at the nodes, setting variables and starting the job belong to others.
 """
 
-from fabricdoc.gate.judge import gate_status, judge_gate
+from __future__ import annotations
 
-__all__ = ["gate_status", "judge_gate"]
+from typing import TYPE_CHECKING
+
+from fabricdoc.doors import opened
+
+if TYPE_CHECKING:
+    from fabricdoc.gate.catalogue import Floors, check_ids, floors_of, hardware_ids
+    from fabricdoc.gate.judge import Terms, conclude, gate_status
+    from fabricdoc.gate.quick import Looked, judge_quick
+    from fabricdoc.gate.refusals import Job
+    from fabricdoc.gate.room import Users
+    from fabricdoc.gate.since import boot_of, standing_counters, with_growth
+
+HOMES = {
+    "catalogue": ("Floors", "check_ids", "floors_of", "hardware_ids"),
+    "judge": ("Terms", "conclude", "gate_status"),
+    "quick": ("Looked", "judge_quick"),
+    "refusals": ("Job",),
+    "room": ("Users",),
+    "since": ("boot_of", "standing_counters", "with_growth"),
+}
+
+__all__ = [
+    "Floors",
+    "Job",
+    "Looked",
+    "Terms",
+    "Users",
+    "boot_of",
+    "check_ids",
+    "conclude",
+    "floors_of",
+    "gate_status",
+    "hardware_ids",
+    "judge_quick",
+    "standing_counters",
+    "with_growth",
+]
+
+
+__getattr__ = opened(__name__, HOMES)

@@ -25,7 +25,7 @@ def find_causes(preset: Preset, fabric: Fabric, comparisons: Sequence[Compared])
     nodes = node_words(preset, fabric)
     case = Case(
         tuple(one for one in comparisons if one.outcome == "differs"),
-        tuple(one for one in comparisons if one.outcome == "unknown"),
+        tuple(one for one in comparisons if one.outcome in ("unknown", "failed")),
         nodes,
         tuple(port_options(preset)),
         bench_command(preset, nodes),

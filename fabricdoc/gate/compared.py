@@ -14,7 +14,7 @@ from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.gate import GateCheck
 
 T = TypeVar("T")
-Outcome = Literal["ok", "differs", "unknown"]
+Outcome = Literal["ok", "differs", "unknown", "failed"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,14 @@ class Compared:
 
     def check(self) -> GateCheck:
         """As the gate document holds it."""
-        words = f"{self.port} {self.id}" if self.port else self.id
-        subject = f"{words} ({self.note})" if self.note else words
         return GateCheck(
-            id=self.id, node=self.node, subject=subject, expected=self.expected, seen=self.seen, outcome=self.outcome
+            id=self.id,
+            node=self.node,
+            port=self.port,
+            expected=self.expected,
+            found=self.seen,
+            outcome=self.outcome,
+            note=self.note,
         )
 
 

@@ -13,11 +13,14 @@ from fabricdoc.gate.compared import Compared
 from fabricdoc.model.findings import Finding
 
 UNREAD = "make it readable (often a right or a missing tool), then look:"
-SOFTWARE = ("kernel", "torch", "nvidia-driver")
-WORDS = {"mac": "MAC", "mtu": "MTU", "rdma-device": "RDMA device"}
+SOFTWARE = ("kernel", "torch", "nvidia-driver", "nccl-build", "image")
+WORDS = {"mac": "MAC", "mtu": "MTU", "rdma-device": "RDMA device", "gid": "GID NCCL takes", "pcie": "PCIe link"}
 AGAIN = {
     "mac": "the port was replaced, or names were dealt anew; measure again:",
     "rdma-device": "the RDMA device was renamed, and the preset's list names the old one; measure again:",
+    "gid": "give the port the address it had, or measure with this one:",
+    "firmware": "bring the firmware back, or measure with this one:",
+    "pcie": "shut the node down and take its power away for a minute, so that the card starts anew; or measure:",
     "speed": "check cable, transceiver and the peer's speed; or measure at this speed:",
 }
 
@@ -26,7 +29,7 @@ def settings(case: Case) -> Iterable[Finding]:
     """MAC, RDMA device, MTU, speed and addresses, one finding per kind, where no other cause explains them."""
     exchanged = {one.node for one in case.of("hostname")}
     dark = {one.place for one in case.of("carrier")}
-    for id in ("mac", "rdma-device", "mtu", "speed", "address"):
+    for id in ("mac", "rdma-device", "mtu", "speed", "address", "gid", "firmware", "pcie"):
         members = [
             one
             for one in case.of(id)

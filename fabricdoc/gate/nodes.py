@@ -1,24 +1,27 @@
 """What must still be true of a node as a whole: that it answers, its identity, software and GPUs.
 
-The NCCL build is not among them: a scan starts no torch, so only torch's version stands for it here.
+Torch and NCCL are those of the image that will serve where one is named and known, else of the node's python. Nothing
+is loaded: a version is read from files.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
-from fabricdoc.gate.compared import Compared, compare
+from fabricdoc.gate.compared import Compared, Outcome, compare
 from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import FailedNode, Gpu, Node
+from fabricdoc.model.fabric import FailedNode, Gpu, Library, Node, ServerImage
 from fabricdoc.model.preset import NodePrint
 
 NOT_ASKED = "not asked"
 GONE = "its namespace is gone"
+NO_NCCL = "no libnccl.so.2 where a server started there would look"
 
 
 def node_comparison(name: str, nodes: Mapping[str, Node], failed: Mapping[str, FailedNode]) -> Compared:
-    """Whether the node was read; a node that failed or was not asked is unknown, with the reason.
+    """Whether the node was read, with the reason where not: it failed, or (unknown) was not asked.
 
     `note` is GONE for a node of this machine whose namespace has ended: such a one never answers again.
     """
@@ -26,19 +29,47 @@ def node_comparison(name: str, nodes: Mapping[str, Node], failed: Mapping[str, F
         return Compared("node", name, "", "answers", "answers", "ok")
     reason = failed[name].message if name in failed else NOT_ASKED
     note = GONE if name in failed and failed[name].id == "netns-gone" else ""
-    return Compared("node", name, "", "answers", f"unknown: {reason}", "unknown", note)
+    outcome: Outcome = "failed" if name in failed else "unknown"
+    return Compared("node", name, "", "answers", f"unknown: {reason}", outcome, note)
 
 
 def fact_comparisons(printed: NodePrint, node: Node) -> list[Compared]:
-    """Hostname, kernel, torch, NVIDIA driver and GPUs of one node."""
+    """Hostname, kernel, torch, NVIDIA driver and GPUs of one node; image and NCCL where they are recorded."""
     name, host = printed.name, node.host
-    return [
+    torch = node.image.torch if isinstance(node.image, ServerImage) else host.torch
+    found = [
         compare("hostname", name, "", printed.hostname, host.hostname),
         compare("kernel", name, "", printed.kernel, host.kernel),
-        compare("torch", name, "", printed.torch, host.torch, same=same_version),
+        compare("torch", name, "", printed.torch, torch, same=same_version),
         compare("nvidia-driver", name, "", printed.nvidia_driver, host.nvidia_driver),
         _gpus(printed, node.gpus),
     ]
+    if isinstance(printed.image, str):
+        now = node.image.id if isinstance(node.image, ServerImage) else node.image
+        found.append(compare("image", name, "", printed.image, now, show=lambda id: id[:12]))
+    if isinstance(printed.nccl, str):
+        found.append(_nccl(printed, node))
+    return found
+
+
+def _nccl(printed: NodePrint, node: Node) -> Compared:
+    """The version measured with must be among the builds that a server started here could load."""
+    libraries = node.image.libnccl if isinstance(node.image, ServerImage) else node.host.libnccl
+    now = _versions(libraries)
+    found = compare("nccl-build", node.name, "", printed.nccl, now, same=lambda then, seen: then in seen.split(", "))
+    others = found.outcome == "ok" and found.seen != found.expected
+    return replace(found, note="there are others too") if others else found
+
+
+def _versions(libraries: Fact[tuple[Library, ...]]) -> Fact[str]:
+    """The versions of every build that was found, the one found first first."""
+    if isinstance(libraries, Unknown):
+        return libraries
+    versions = [one.version for one in libraries if not isinstance(one.version, Unknown)]
+    unread = [one.version for one in libraries if isinstance(one.version, Unknown)]
+    if versions:
+        return ", ".join(dict.fromkeys(versions))
+    return unread[0] if unread else Unknown(unknown=NO_NCCL)
 
 
 def same_version(then: str, now: str) -> bool:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fabricdoc.gate.compared import Compared, Outcome, compare
-from fabricdoc.model.documents import Fact, Unknown
+from fabricdoc.model.documents import NOT_READ, Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Hca, Link, Netdev, Node
 from fabricdoc.model.preset import NodePrint, PortPrint
+from fabricdoc.model.prints import hca_print
 
 NOBODY = "nobody heard"
 ONE_WAY = "heard one way only"
@@ -28,7 +29,7 @@ def port_comparisons(printed: NodePrint, node: Node) -> list[Compared]:
     found: list[Compared] = []
     for port in printed.ports:
         if port.netdev in netdevs:
-            found += _port(printed.name, port, netdevs[port.netdev], node.hcas)
+            found += _port(node, port, netdevs[port.netdev])
         else:
             found.append(_missing(printed.name, port, netdevs))
     return found
@@ -41,19 +42,21 @@ def _missing(node: str, port: PortPrint, netdevs: Mapping[str, Netdev]) -> Compa
     return Compared("port", node, port.netdev, "exists", "no such interface", "differs", note)
 
 
-def _port(node: str, port: PortPrint, netdev: Netdev, hcas: Fact[tuple[Hca, ...]]) -> list[Compared]:
+def _port(node: Node, port: PortPrint, netdev: Netdev) -> list[Compared]:
     name = port.netdev
     found = [
-        Compared("port", node, name, "exists", "exists", "ok"),
-        compare("carrier", node, name, True, _carrier(netdev), show=lambda up: "up" if up else "down"),
-        compare("mac", node, name, port.mac, netdev.mac, same=lambda a, b: a.lower() == b.lower()),
-        compare("mtu", node, name, port.mtu, netdev.mtu),
-        compare("speed", node, name, port.speed_mbps, netdev.speed_mbps, show=lambda mbps: f"{mbps} Mbit/s"),
-        _addresses(node, port, netdev),
+        Compared("port", node.name, name, "exists", "exists", "ok"),
+        compare("carrier", node.name, name, True, _carrier(netdev), show=lambda up: "up" if up else "down"),
+        compare("mac", node.name, name, port.mac, netdev.mac, same=lambda a, b: a.lower() == b.lower()),
+        compare("mtu", node.name, name, port.mtu, netdev.mtu),
+        compare("speed", node.name, name, port.speed_mbps, netdev.speed_mbps, show=lambda mbps: f"{mbps} Mbit/s"),
+        _addresses(node.name, port, netdev),
     ]
     if port.hca is not None:
-        found.append(compare("rdma-device", node, name, port.hca, _hca_of(name, hcas)))
-    return found
+        found.append(compare("rdma-device", node.name, name, port.hca, _hca_of(name, node.hcas)))
+    now = hca_print(node, name)._asdict()
+    recorded = {id: getattr(port, id) for id in now if getattr(port, id) != NOT_READ}
+    return found + [compare(id, node.name, name, fact, now[id]) for id, fact in recorded.items()]
 
 
 def _carrier(netdev: Netdev) -> Fact[bool]:

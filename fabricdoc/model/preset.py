@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from fabricdoc.model.documents import Document, Fact, Frozen
+from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.run import Dtype, Op, View
 
 
@@ -27,7 +27,7 @@ class NodePreset(Frozen):
 
 
 class PortPrint(Frozen):
-    """What must still be true of one port of the selectors."""
+    """What must still be true of one port of the selectors; `gid`, `firmware` and `pcie` are of its HCA (`prints`)."""
 
     netdev: str
     hca: str | None
@@ -36,10 +36,16 @@ class PortPrint(Frozen):
     speed_mbps: Fact[int]
     addresses: tuple[str, ...] = ()
     peer: str = ""
+    gid: Fact[str] = NOT_READ
+    firmware: Fact[str] = NOT_READ
+    pcie: Fact[str] = NOT_READ
 
 
 class NodePrint(Frozen):
-    """What must still be true of one node; `peer` of a port is "node/netdev" as the cable map proved."""
+    """What must still be true of one node; `peer` of a port is "node/netdev" as the cable map proved.
+
+    `image` is the id of the image that was measured in, where there was one.
+    """
 
     name: str
     hostname: Fact[str]
@@ -49,6 +55,7 @@ class NodePrint(Frozen):
     nvidia_driver: Fact[str]
     gpus: tuple[str, ...] = ()
     ports: tuple[PortPrint, ...] = ()
+    image: Fact[str] = NOT_READ
 
 
 class Fingerprint(Frozen):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fabricdoc.report.fabric import fabric_status, render_fabric
     from fabricdoc.report.findings import render_findings
     from fabricdoc.report.gate import render_gate
+    from fabricdoc.report.gate_lines import status_line, textfile
     from fabricdoc.report.graphs import graph_text
     from fabricdoc.report.kinds import next_command, render
     from fabricdoc.report.links import render_links
@@ -32,6 +33,7 @@ HOMES = {
     "fabric": ("fabric_status", "render_fabric"),
     "findings": ("render_findings",),
     "gate": ("render_gate",),
+    "gate_lines": ("status_line", "textfile"),
     "graphs": ("graph_text",),
     "kinds": ("next_command", "render"),
     "links": ("render_links",),
@@ -65,7 +67,9 @@ __all__ = [
     "render_runs",
     "render_verdict",
     "render_written",
+    "status_line",
     "telling",
+    "textfile",
     "verdict_status",
 ]
 

@@ -1,10 +1,11 @@
-"""The gate's answer for people: the answer first, then the causes, then only what differs or is unknown.
+"""The gate's answer for people: the answer first, then causes with what to do and who, then only what does not hold.
 
 Compares nothing; `fabricdoc.gate` did.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fabricdoc.model.documents import Unknown
@@ -17,29 +18,53 @@ from fabricdoc.report.text import UNKNOWN, counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-ANSWERS = {"fit": ("fit", "bold green"), "not-fit": ("not fit", BAD), "could-not-tell": ("could not tell", WARN)}
-OUTCOMES = {"ok": GOOD, "differs": BAD, "unknown": WARN}
+ANSWERS = {
+    "go": ("go", "bold green"),
+    "no-go": ("no-go", BAD),
+    "could-not-tell": ("could not tell", WARN),
+    "node-failed": ("a node failed", BAD),
+}
+OUTCOMES = {"ok": GOOD, "noted": DIM, "differs": BAD, "unknown": WARN, "failed": BAD}
+WHOS = {
+    "administrator": "who administers the node",
+    "launcher": "who starts the job",
+    "measurer": "who measures (fabricdoc bench)",
+}
 
 
 def render_gate(gate: Gate) -> list[RenderableType]:
     """The whole answer."""
-    told = f"{counted(len(gate.findings), 'cause')}" if gate.findings else gate.reason
-    head = line(ANSWERS[gate.answer], f" for preset {gate.preset}: {told}")
+    told = counted(len(gate.findings), "cause") if gate.findings and gate.answer != "go" else gate.reason
+    behind = f" for preset {gate.preset}" if gate.preset else " without a preset: nothing measured stands behind it"
+    where = f", {', '.join(gate.nodes)} alone" if gate.scope == "local" else ""
+    head = line(ANSWERS[gate.answer], f"{behind}{where}: {told}")
     causes = [finding.model_copy(update={"evidence": ()}) for finding in gate.findings]  # the table holds it
-    return [head, *([line(), *render_findings(causes)] if causes else []), *_table(gate)]
+    lines = [head, *([line(), *render_findings(causes)] if causes else [])]
+    return [*lines, *_whos(gate), *_table(gate), *_waivers(gate)]
+
+
+def _whos(gate: Gate) -> list[RenderableType]:
+    """Who must act: one line for each, with the checks that wait for them."""
+    open_ones = [one for one in gate.checks if one.outcome in ("differs", "failed") and not one.waived]
+    lines: list[RenderableType] = []
+    for who, words in WHOS.items():
+        mine = dict.fromkeys(f"{one.id} ({one.place})" if one.place else one.id for one in open_ones if one.who == who)
+        if mine:
+            lines.append(line((f"for {words}: ", DIM), ", ".join(mine)))
+    return [line(), *lines] if lines else []
 
 
 def _table(gate: Gate) -> list[RenderableType]:
     told = [check for check in gate.checks if check.outcome != "ok"]
-    held = len(gate.checks) - len(told)
-    count = line((f"{counted(held, 'fact')} of {len(gate.checks)} {'holds' if held == 1 else 'hold'}", DIM))
+    held = sum(check.outcome == "ok" for check in gate.checks)
+    count = line((f"{counted(held, 'check')} of {len(gate.checks)} {'holds' if held == 1 else 'hold'}", DIM))
     if not told:
-        return [count] if gate.answer != "fit" else []
+        return [count] if gate.answer != "go" else []
     columns = [
         Column("node", flex=True),
-        Column("fact", flex=True),
-        Column("measured", flex=True),
-        Column("now", flex=True),
+        Column("check", flex=True),
+        Column("expected", flex=True),
+        Column("found", flex=True),
         Column(""),
     ]
     reasons = Reasons()
@@ -49,10 +74,11 @@ def _table(gate: Gate) -> list[RenderableType]:
 
 def _row(check: GateCheck, reasons: Reasons) -> list[Words | RenderableType]:
     """Names may be cut, values never; why a value is unknown stands below the table."""
-    style = OUTCOMES[check.outcome]
-    subject = check.subject.partition(" (")[0]
-    values = (_value(check, check.expected, reasons), _value(check, check.seen, reasons))
-    return [Name(check.node), Name(subject), *values, (check.outcome, style)]
+    outcome = "waived" if check.waived else check.outcome
+    style = DIM if check.waived else OUTCOMES[check.outcome]
+    subject = f"{check.port} {check.id}" if check.port else check.id
+    values = (_value(check, check.expected, reasons), _value(check, check.found, reasons))
+    return [Name(check.node or "all"), Name(subject), *values, (outcome, style)]
 
 
 def _value(check: GateCheck, text: str, reasons: Reasons) -> str:
@@ -60,5 +86,13 @@ def _value(check: GateCheck, text: str, reasons: Reasons) -> str:
     why = text.removeprefix("unknown: ")
     if why == text:
         return text
-    reasons.note(Unknown(unknown=why), f"{check.node} {check.subject.partition(' (')[0]}")
+    words = f"{check.node} {check.port} {check.id}" if check.port else f"{check.node} {check.id}"
+    reasons.note(Unknown(unknown=why), words.strip())
     return UNKNOWN
+
+
+def _waivers(gate: Gate) -> Sequence[RenderableType]:
+    """What somebody let pass, and why: recorded with the answer."""
+    return [
+        line((f"waived: {one.id}: {one.reason}{'' if one.used else ' (was not needed)'}", WARN)) for one in gate.waivers
+    ]

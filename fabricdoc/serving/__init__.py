@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fabricdoc.serving.asking import Asked, derive, trace
     from fabricdoc.serving.config import ModelConfig, parse_config, read_config
     from fabricdoc.serving.deriving import derive_profile
+    from fabricdoc.serving.hub import config_of
+    from fabricdoc.serving.launch import Launch, find_launch
+    from fabricdoc.serving.launched import Found, from_launch
     from fabricdoc.serving.library import list_profiles, load_profile
     from fabricdoc.serving.reading import read_profile
     from fabricdoc.serving.served import Served
@@ -23,6 +26,9 @@ HOMES = {
     "asking": ("Asked", "derive", "trace"),
     "config": ("ModelConfig", "parse_config", "read_config"),
     "deriving": ("derive_profile",),
+    "hub": ("config_of",),
+    "launch": ("Launch", "find_launch"),
+    "launched": ("Found", "from_launch"),
     "library": ("list_profiles", "load_profile"),
     "reading": ("read_profile",),
     "served": ("Served",),
@@ -32,14 +38,19 @@ HOMES = {
 
 __all__ = [
     "Asked",
+    "Found",
+    "Launch",
     "ModelConfig",
     "Served",
     "Trace",
     "captured_shapes",
+    "config_of",
     "crosses_nodes",
     "decode_stages",
     "derive",
     "derive_profile",
+    "find_launch",
+    "from_launch",
     "list_profiles",
     "load_profile",
     "parse_config",

@@ -6,6 +6,7 @@ keeps documents and samples; it does not judge them, print them, or decide what 
 
 from __future__ import annotations
 
+from fabricdoc.store.gates import GateSummary, keep_gate, last_gate, list_gates, load_gate, new_gate_id
 from fabricdoc.store.imported import keep_imported, read_nccl_tests
 from fabricdoc.store.packing import SampleKey
 from fabricdoc.store.place import default_path
@@ -14,11 +15,17 @@ from fabricdoc.store.runs import KILLED_REASON, RunStore, RunSummary
 
 __all__ = [
     "KILLED_REASON",
+    "GateSummary",
     "RunStore",
     "RunSummary",
     "SampleKey",
     "default_path",
+    "keep_gate",
     "keep_imported",
+    "last_gate",
+    "list_gates",
+    "load_gate",
+    "new_gate_id",
     "read_nccl_tests",
     "rescue",
 ]

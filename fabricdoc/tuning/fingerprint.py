@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Endpoint, Fabric, Netdev
+from fabricdoc.model.documents import NOT_READ, Fact, Unknown
+from fabricdoc.model.fabric import Endpoint, Fabric, Netdev, Node, ServerImage
 from fabricdoc.model.preset import Fingerprint, NodePrint, PortPrint
+from fabricdoc.model.prints import HcaPrint, hca_print
 from fabricdoc.model.run import NodeContext, Run
 
 
@@ -22,7 +23,13 @@ def fingerprint(run: Run, fabric: Fabric | None) -> Fingerprint:
 
 def _node_print(node: NodeContext, run: Run, fabric: Fabric | None) -> NodePrint:
     facts = node.model_dump(exclude={"target", "python"})
-    return NodePrint.model_validate(facts | {"ports": _ports(node.name, run, fabric)})
+    seen = _node(node.name, fabric)
+    image: Fact[str] = seen.image.id if seen is not None and isinstance(seen.image, ServerImage) else NOT_READ
+    return NodePrint.model_validate(facts | {"ports": _ports(node.name, run, fabric), "image": image})
+
+
+def _node(name: str, fabric: Fabric | None) -> Node | None:
+    return next((node for node in fabric.nodes if node.name == name), None) if fabric is not None else None
 
 
 def ends_of(run: Run, node: str) -> Iterator[tuple[Endpoint, Endpoint]]:
@@ -58,7 +65,13 @@ def _port(end: Endpoint, peer: str, fabric: Fabric | None) -> PortPrint:
         speed_mbps=netdev.speed_mbps,
         addresses=_addresses(netdev),
         peer=peer,
+        **_hca(end, fabric)._asdict(),
     )
+
+
+def _hca(end: Endpoint, fabric: Fabric | None) -> HcaPrint:
+    node = _node(end.node, fabric)
+    return HcaPrint() if node is None else hca_print(node, end.netdev)
 
 
 def _netdev(end: Endpoint, fabric: Fabric | None) -> Netdev | Unknown:

@@ -14,9 +14,10 @@ from fabricdoc.doors import opened
 if TYPE_CHECKING:
     from fabricdoc.workflow.arms import read_deadlines, read_effect, read_gemm, read_path
     from fabricdoc.workflow.beginning import preset_from_scan
-    from fabricdoc.workflow.checking import check_gate, check_level
+    from fabricdoc.workflow.checking import Asked, check_drift, check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.explaining import explain_paths, explain_status
+    from fabricdoc.workflow.gate_words import GateWords, JobWords, LocalWords, read_gate, write_textfile
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.launching import make_start, open_files, take_place
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
 HOMES = {
     "arms": ("read_deadlines", "read_effect", "read_gemm", "read_path"),
     "beginning": ("preset_from_scan",),
-    "checking": ("check_gate", "check_level"),
+    "checking": ("Asked", "check_drift", "check_gate", "check_level"),
     "explaining": ("explain_paths", "explain_status"),
+    "gate_words": ("GateWords", "JobWords", "LocalWords", "read_gate", "write_textfile"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
     "launching": ("make_start", "open_files", "take_place"),
@@ -73,6 +75,10 @@ HOMES = {
 }
 
 __all__ = [
+    "Asked",
+    "GateWords",
+    "JobWords",
+    "LocalWords",
     "Measured",
     "Prepared",
     "Recommended",
@@ -80,6 +86,7 @@ __all__ = [
     "blocks_to_ask",
     "check_absent",
     "check_delivery",
+    "check_drift",
     "check_gate",
     "check_level",
     "check_request",
@@ -109,6 +116,7 @@ __all__ = [
     "read_duration",
     "read_effect",
     "read_folders",
+    "read_gate",
     "read_gemm",
     "read_objective",
     "read_ops",
@@ -126,6 +134,7 @@ __all__ = [
     "unready",
     "with_cables",
     "write_config",
+    "write_textfile",
 ]
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import UsageError
 from fabricdoc.export import judge_delivery, this_node
+from fabricdoc.fabric import at_most
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import Preset
@@ -77,10 +78,23 @@ def check_delivery(
         nodes = [replace(spec, python=python) if python else spec for spec in (specs or nodes_of(preset))]
         nodes = [spec for spec in nodes if spec.name in names and only in (None, spec.name)]
         progress(f"looking at the processes of {len(nodes)} node{'s' if len(nodes) != 1 else ''}")
-        seen, unseen = _of_nodes(preset, nodes, asked)
+        seen, unseen, _ = _of_nodes(preset, nodes, asked)
         arrivals = _joined(seen, arrivals)
     wanted = preset if only is None else preset.model_copy(update={"nodes": _one(preset, only)})
     return judge_delivery(wanted, arrivals, unseen)
+
+
+def look_at_servers(
+    preset: Preset, wheres: Sequence[Where], nodes: Sequence[NodeSpec], progress: Callable[[str], None]
+) -> tuple[Delivery, dict[str, frozenset[int]]]:
+    """Delivery to the servers that run already, and all processes of each by node: their GPUs and ports are their own.
+
+    UsageError for a node that is not of the preset.
+    """
+    _refuse_strange(preset, wheres)
+    progress(f"looking at the processes of {len(nodes)} node{'s' if len(nodes) != 1 else ''}")
+    seen, unseen, families = _of_nodes(preset, nodes, wheres)
+    return judge_delivery(preset, seen, unseen), families
 
 
 def _one(preset: Preset, only: str) -> tuple[Any, ...]:
@@ -101,10 +115,11 @@ def _refuse_strange(preset: Preset, wheres: Sequence[Where]) -> None:
 
 def _of_nodes(
     preset: Preset, nodes: Sequence[NodeSpec], wheres: Sequence[Where]
-) -> tuple[list[Arrival], dict[str, str]]:
-    """The serving processes of each node, and why of a node there are none."""
+) -> tuple[list[Arrival], dict[str, str], dict[str, frozenset[int]]]:
+    """The serving processes of each node, why of a node there are none, and the numbers of all that was looked at."""
     arrivals: list[Arrival] = []
     unseen: dict[str, str] = {}
+    families: dict[str, frozenset[int]] = {}
     for answer in _answers(nodes, [_request(preset, spec, wheres, nodes) for spec in nodes]):
         name = answer.node.name
         if answer.error is not None:
@@ -112,9 +127,17 @@ def _of_nodes(
             continue
         found, reason = _processes(name, answer.message or {})
         arrivals += found
+        families[name] = _family(answer.message or {})
         if not found:
             unseen[name] = reason or "no process was seen"
-    return arrivals, unseen
+    return arrivals, unseen, families
+
+
+def _family(message: Mapping[str, Any]) -> frozenset[int]:
+    """The numbers of the processes in a probe's answer, which is not trusted."""
+    told = message.get("processes")
+    rows = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return frozenset(one["pid"] for one in rows if isinstance(one.get("pid"), int))
 
 
 def _answers(nodes: Sequence[NodeSpec], requests: Sequence[dict[str, Any]]) -> Iterator[Answer]:
@@ -124,7 +147,7 @@ def _answers(nodes: Sequence[NodeSpec], requests: Sequence[dict[str, Any]]) -> I
         request = waiting[0][1]
         together = [node for node, other in waiting if other == request]
         waiting = [(node, other) for node, other in waiting if other != request]
-        yield from ask(together, "delivered", request, deadline_s=DEADLINE_S)
+        yield from ask(together, "delivered", request, deadline_s=at_most(DEADLINE_S))
 
 
 def _request(preset: Preset, spec: NodeSpec, wheres: Sequence[Where], nodes: Sequence[NodeSpec]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import GateCheck
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Launch, Plan, Shape
-from fabricdoc.workflow.checking import Added, Asked
+from fabricdoc.workflow.checking import Added, Asked, preset_asked
 from fabricdoc.workflow.gate_bandwidth import (
     ALL,
     NODE,
@@ -40,6 +40,7 @@ from fabricdoc.workflow.gate_launches import (
     plan_between,
     preset_rails,
 )
+from fabricdoc.workflow.gate_looking import gate_nodes
 from fabricdoc.workflow.gate_smoke import Found, node_list, smoke, split
 from fabricdoc.workflow.gate_smoke_answers import Answer, Tried, check, finding, latency_answers
 from fabricdoc.workflow.pair_rounds import Pair, rounds_of
@@ -52,7 +53,7 @@ LARGEST = 64 << 20
 
 def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     """What the smoke and the full level add to a quick gate that said go, by the same agents."""
-    preset, specs = asked.preset, asked.specs
+    preset, specs = preset_asked(asked), gate_nodes(asked)
 
     def deeper(agents: Agents, pinged: Fabric) -> Found:
         return full(agents, preset, pinged, progress, node_list(specs))
@@ -248,7 +249,7 @@ def _once(answers: Sequence[Answer]) -> list[Answer]:
     """Each check once; the one that came with a finding counts."""
     found: dict[tuple[str, str, str], Answer] = {}
     for one, cause in answers:
-        key = (one.id, one.node, one.subject)
+        key = (one.id, one.node, one.note)
         if key not in found or cause is not None:
             found[key] = (one, cause)
     return list(found.values())

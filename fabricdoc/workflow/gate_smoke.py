@@ -19,7 +19,7 @@ from fabricdoc.model.gate import GateCheck
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Launch, Plan
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow.checking import Added, Asked
+from fabricdoc.workflow.checking import Added, Asked, preset_asked
 from fabricdoc.workflow.gate_launches import (
     candidate_of,
     errand,
@@ -29,6 +29,7 @@ from fabricdoc.workflow.gate_launches import (
     smoke_shapes,
     smoke_views,
 )
+from fabricdoc.workflow.gate_looking import gate_nodes
 from fabricdoc.workflow.gate_smoke_answers import LATENCY, LAUNCH, Answer, Tried, check, finding, smoke_answers
 from fabricdoc.workflow.readiness import obstacles
 
@@ -40,7 +41,8 @@ RDMA = "smoke-rdma"
 
 def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     """What the smoke level adds to a quick gate that said go."""
-    return Added(*smoke(asked.preset, asked.specs, fabric, progress))
+    preset = preset_asked(asked)
+    return Added(*smoke(preset, gate_nodes(asked), fabric, progress))
 
 
 def smoke(

@@ -6,6 +6,7 @@ so there the bytes that each port counted meanwhile stand for it.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from fabricdoc.model.run import Cell, Launch, NodeState, Plan
 from fabricdoc.workflow.gate_launches import limits, measured, names_in, values_of
 
 LAUNCH, PATH, EXACT, LATENCY = "smoke-launch", "smoke-path", "smoke-exact", "smoke-latency"
+OF_A_PORT = re.compile(r"(\S+) (?:-|to) \S+/\S+$")
 Answer = tuple[GateCheck, Finding | None]
 _SHOWN = 8
 
@@ -56,10 +58,11 @@ def _went_elsewhere(launch: Launch) -> bool:
 
 
 def check(id: str, node: str, subject: str, expected: str, seen: str, outcome: str) -> GateCheck:
-    """One comparison as the gate's document holds it."""
-    return GateCheck.model_validate(
-        {"id": id, "node": node, "subject": subject, "expected": expected, "seen": seen, "outcome": outcome}
-    )
+    """One comparison as the gate's document holds it; a subject such as "p0 - beta/p1" is of a port."""
+    place = OF_A_PORT.match(subject)
+    port = place[1] if place else ""
+    texts = {"expected": expected, "found": seen, "note": subject}
+    return GateCheck.model_validate({"id": id, "node": node, "port": port, "outcome": outcome, **texts})
 
 
 def finding(

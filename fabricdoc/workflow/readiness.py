@@ -11,6 +11,7 @@ from typing import Any
 
 from fabricdoc.bench import memory_limits
 from fabricdoc.errors import FabricdocError, NodeError
+from fabricdoc.fabric import at_most
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node, Tenant
 from fabricdoc.model.run import Plan
@@ -78,10 +79,10 @@ def _busy_gpus(fabric: Fabric, specs: Sequence[NodeSpec]) -> NodeError | None:
     targets = {spec.name: spec for spec in specs}
     told, stop, start = [], [], []
     for node in fabric.nodes:
-        users = _users(node)
+        users = gpu_users(node)
         if not users or MPS_FOLDER in targets[node.name].env:
             continue
-        known = _named(targets[node.name], users)
+        known = named_users(targets[node.name], users)
         for one in known:
             told.append(f"{node.name}: {one['text']}")
             stop.append(f"on {node.name}: {one['stop']}")
@@ -97,7 +98,7 @@ def _each(lines: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(lines))
 
 
-def _users(node: Node) -> list[Tenant]:
+def gpu_users(node: Node) -> list[Tenant]:
     """Who uses a GPU of the node, each process once; the MPS server is no user itself."""
     gpus = () if isinstance(node.gpus, Unknown) else node.gpus
     found: dict[int, Tenant] = {}
@@ -109,9 +110,10 @@ def _users(node: Node) -> list[Tenant]:
     return [one for one in found.values() if not str(one.name).startswith(MPS)]
 
 
-def _named(spec: NodeSpec, users: Sequence[Tenant]) -> list[dict[str, str]]:
+def named_users(spec: NodeSpec, users: Sequence[Tenant]) -> list[dict[str, str]]:
     """Each user in words, with the lines that stop and start it; the node adds its runtime or unit to the scan."""
-    (answer,) = ask([spec], "settings", {"do": "who", "pids": [one.pid for one in users]}, deadline_s=WHO_S)
+    request = {"do": "who", "pids": [one.pid for one in users]}
+    (answer,) = ask([spec], "settings", request, deadline_s=at_most(WHO_S))
     said = (answer.message or {}).get("users")
     rows = [one for one in said if isinstance(one, dict)] if isinstance(said, list) else []
     more = {one["pid"]: one for one in rows if isinstance(one.get("pid"), int)}

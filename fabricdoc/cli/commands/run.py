@@ -45,14 +45,15 @@ def run(
     --waive takes single checks out.
     """
     from fabricdoc.gate import gate_status
-    from fabricdoc.workflow import check_gate, find_preset, make_start, open_files, take_place, this_hostname
+    from fabricdoc.workflow import Asked, check_gate, find_preset, make_start, open_files, take_place, this_hostname
 
     files = open_files()
     out = screen(as_json=as_json)
     wanted = find_preset(preset, store, out.progress)
     start = make_start(wanted, command, os.environ, this_hostname(), node=node, keep_env=keep_env)
     specs = nodes_if_named(nodes, python, hostfile, slurm=slurm)
-    answer = check_gate(wanted, specs, out.progress, python)
+    asked = Asked(wanted, tuple(specs), python=python, store=store, launch=tuple(command))
+    answer = check_gate(asked, out.progress)
     if status := gate_status(answer):
         out.document(answer)
         return status

@@ -16,6 +16,7 @@ from fabricdoc.model.fabric import (
     Gpu,
     Hca,
     Host,
+    Library,
     Link,
     LinkProof,
     Netdev,
@@ -79,6 +80,7 @@ def hca(number: int) -> Hca:
 def make_node(name: str) -> Node:
     facts: dict[str, Any] = {field: NO for field in Host.model_fields if field != "environment"}
     facts |= {"hostname": f"spark-{name}", "kernel": "6.11.0", "torch": "2.13.0", "nvidia_driver": "580.95"}
+    facts["libnccl"] = (Library(path="/opt/torch/nvidia/nccl/lib/libnccl.so.2", version="2.28.9"),)
     gpu = Gpu(
         index=0,
         name="NVIDIA GB10",

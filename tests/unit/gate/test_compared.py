@@ -27,9 +27,9 @@ def test_the_table(expected: int | Unknown, seen: int | Unknown) -> None:
 
 def test_the_check_says_what_it_is_about() -> None:
     check = compare("speed", "alpha", "p0", 10, 20, show=lambda mbps: f"{mbps} Mbit/s").check()
-    assert (check.node, check.subject, check.expected, check.seen) == ("alpha", "p0 speed", "10 Mbit/s", "20 Mbit/s")
+    assert (check.id, check.place, check.expected, check.found) == ("speed", "alpha/p0", "10 Mbit/s", "20 Mbit/s")
     lost = compare("kernel", "alpha", "", Unknown(unknown="no file"), Unknown(unknown="no file"))
-    assert lost.check().subject == "kernel (unknown then and now)"
+    assert (lost.check().place, lost.check().note) == ("alpha", "unknown then and now")
     assert lost.check().expected == "unknown: no file"
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.gate import judge_gate
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
+from tests.unit.gate.judging import judge_gate
 
 pytestmark = pytest.mark.unit
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from fabricdoc.errors import ExitStatus
-from fabricdoc.gate import gate_status, judge_gate
+from fabricdoc.gate import gate_status
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode
 from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Fingerprint, Preset
+from tests.unit.gate.judging import judge_gate
 
 pytestmark = pytest.mark.unit
 
@@ -20,19 +21,19 @@ GONE = Unknown(unknown="no such file")
 
 
 def outcomes(gate: Gate, outcome: str) -> list[tuple[str, str]]:
-    return [(check.node, check.subject) for check in gate.checks if check.outcome == outcome]
+    return [(check.place, check.id) for check in gate.checks if check.outcome == outcome]
 
 
 def test_the_fabric_that_was_measured_is_fit(preset: Preset, fabric: Fabric) -> None:
     gate = judge_gate(preset, fabric)
-    assert gate.answer == "fit"
+    assert gate.answer == "go"
     assert gate_status(gate) is ExitStatus.FIT
     assert gate.findings == ()
     assert gate.preset == "pair"
     assert {check.outcome for check in gate.checks} == {"ok"}
     ids = {"node", "hostname", "kernel", "torch", "nvidia-driver", "gpus", "port", "carrier", "mac", "mtu", "speed"}
-    assert {check.id for check in gate.checks} == ids | {"address", "rdma-device", "peer"}
-    assert gate.reason == f"all {len(gate.checks)} facts of the fingerprint hold on 2 nodes"
+    assert {check.id for check in gate.checks} == ids | {"address", "rdma-device", "peer", "nccl-build"}
+    assert gate.reason == f"all {len(gate.checks)} checks hold on 2 nodes"
 
 
 def test_more_than_what_was_recorded_is_no_harm(preset: Preset, fabric: Fabric, change: Any) -> None:
@@ -40,7 +41,7 @@ def test_more_than_what_was_recorded_is_no_harm(preset: Preset, fabric: Fabric, 
     assert not isinstance(netdevs, Unknown)
     extra = netdevs[0].addresses[0].model_copy(update={"ip": "192.168.9.9"})
     more = change.port(fabric, A0, addresses=(*netdevs[0].addresses, extra))
-    assert judge_gate(preset, more).answer == "fit"
+    assert judge_gate(preset, more).answer == "go"
 
 
 @pytest.mark.parametrize("field", ["hostname", "kernel", "nvidia_driver", "torch"])
@@ -75,8 +76,8 @@ def test_an_unread_host_fact_is_could_not_tell(preset: Preset, fabric: Fabric, c
 )
 def test_a_changed_port_is_not_fit(preset: Preset, fabric: Fabric, change: Any, fields: Any, id: str) -> None:
     gate = judge_gate(preset, change.port(fabric, A0, **fields))
-    assert gate.answer == "not-fit"
-    assert ("alpha", f"enp1s0f0np0 {id}") in [(n, s.partition(" (")[0]) for n, s in outcomes(gate, "differs")]
+    assert gate.answer == "no-go"
+    assert (A0, id) in outcomes(gate, "differs")
     assert gate.findings[0].severity == "error"
     assert A0 in gate.reason
 
@@ -91,7 +92,7 @@ def test_an_unread_port_fact_is_could_not_tell(preset: Preset, fabric: Fabric, c
 def test_a_difference_beats_an_unknown(preset: Preset, fabric: Fabric, change: Any) -> None:
     both = change.host(change.port(fabric, A0, mtu=1500), "beta", kernel=GONE)
     gate = judge_gate(preset, both)
-    assert gate.answer == "not-fit"
+    assert gate.answer == "no-go"
     assert "MTU" in gate.reason
     assert [finding.severity for finding in gate.findings] == ["error", "warning"]
 
@@ -99,8 +100,8 @@ def test_a_difference_beats_an_unknown(preset: Preset, fabric: Fabric, change: A
 def test_unknown_then_and_now_for_the_same_reason_holds(preset: Preset, fabric: Fabric, change: Any) -> None:
     then = change.printed(preset, "beta", nvidia_driver=GONE)
     same = judge_gate(then, change.host(fabric, "beta", nvidia_driver=GONE))
-    assert same.answer == "fit"
-    assert "nvidia-driver (unknown then and now)" in [check.subject for check in same.checks]
+    assert same.answer == "go"
+    assert ("nvidia-driver", "unknown then and now") in [(check.id, check.note) for check in same.checks]
     other = judge_gate(then, change.host(fabric, "beta", nvidia_driver=Unknown(unknown="time limit")))
     assert other.answer == "could-not-tell"
     known = judge_gate(then, fabric)
@@ -108,14 +109,15 @@ def test_unknown_then_and_now_for_the_same_reason_holds(preset: Preset, fabric: 
     assert "was not known when measured" in known.reason
 
 
-def test_a_failed_node_is_could_not_tell_with_its_reason_only(preset: Preset, fabric: Fabric) -> None:
+def test_a_failed_node_is_told_with_its_reason_only(preset: Preset, fabric: Fabric) -> None:
     failed = FailedNode(name="beta", target="beta", id="ssh", message="connection refused")
     half = fabric.model_copy(update={"nodes": fabric.nodes[:1], "failed": (failed,), "links": ()})
     gate = judge_gate(preset, half)
-    assert gate.answer == "could-not-tell"
+    assert gate.answer == "node-failed"
+    assert gate_status(gate) is ExitStatus.FAILED
     assert gate.reason == "beta could not be looked at: connection refused"
     assert [finding.id for finding in gate.findings] == ["gate-node-unread"]
-    assert [check.seen for check in gate.checks if check.id == "peer"] == ["unknown: beta could not be read"] * 2
+    assert [check.found for check in gate.checks if check.id == "peer"] == ["unknown: beta could not be read"] * 2
 
 
 def test_a_node_that_was_not_asked(preset: Preset, fabric: Fabric) -> None:
@@ -135,7 +137,7 @@ def test_a_lab_that_has_ended_is_to_be_started_again(preset: Preset, fabric: Fab
         for name in ("alpha", "beta")
     )
     gate = judge_gate(preset, fabric.model_copy(update={"nodes": (), "failed": failed, "links": ()}))
-    assert gate.answer == "could-not-tell"
+    assert gate.answer == "node-failed"
     (finding,) = gate.findings
     assert finding.cause == "alpha and beta: their namespaces are gone: the lab that was measured has ended"
     assert finding.fix == ("start it again, then measure again on the nodes it names:", "fabricdoc lab up")

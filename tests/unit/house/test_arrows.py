@@ -34,7 +34,7 @@ ARROWS: dict[str, set[str]] = {
     "explain": LEAVES | BELOW | {"dumps", "nccl"},
     "bench": LEAVES | BELOW | {"nccl", "store", "serving", "fabric"},
     "tuning": LEAVES | BELOW | {"bench"},
-    "gate": LEAVES | BELOW | {"fabric", "export"},
+    "gate": LEAVES | BELOW | {"checks", "nccl", "fabric", "export"},
 }
 JOBS = set(ARROWS) - {"__init__", "probes"}
 ARROWS["workflow"] = JOBS | {"__init__"}

@@ -308,18 +308,6 @@ def make_preset(alpha: str = "alpha") -> Preset:
 
 
 def make_gate(node: str = "alpha") -> Gate:
-    checks = (
-        GateCheck(id="node", node=node, subject="node", expected="answers", seen="answers", outcome="ok"),
-        GateCheck(id="mtu", node=node, subject="enp1s0f0np0 mtu", expected="9000", seen="1500", outcome="differs"),
-        GateCheck(
-            id="torch",
-            node=node,
-            subject="torch (can't be read now)",
-            expected="2.13.0",
-            seen="unknown: no torch",
-            outcome="unknown",
-        ),
-    )
     finding = Finding(
         id="gate-mtu-changed",
         severity="error",
@@ -327,7 +315,36 @@ def make_gate(node: str = "alpha") -> Gate:
         cause=f"the mtu is not the one measured: {node}/enp1s0f0np0 had 9000, has 1500",
         fix=(f"on {node}:", "sudo ip link set dev enp1s0f0np0 mtu 9000"),
     )
-    return Gate(preset="pair-tree", answer="not-fit", reason=finding.cause, checks=checks, findings=(finding,))
+    checks = (
+        GateCheck(id="node", node=node, expected="answers", found="answers", outcome="ok"),
+        GateCheck(
+            id="mtu",
+            node=node,
+            port="enp1s0f0np0",
+            expected="9000",
+            found="1500",
+            outcome="differs",
+            fix=finding.fix,
+            who="administrator",
+        ),
+        GateCheck(
+            id="torch",
+            node=node,
+            expected="2.13.0",
+            found="unknown: no torch",
+            outcome="unknown",
+            note="can't be read now",
+        ),
+    )
+    return Gate(
+        preset="pair-tree",
+        nodes=(node,),
+        answer="no-go",
+        reason=finding.cause,
+        checks=checks,
+        findings=(finding,),
+        seconds=0.6,
+    )
 
 
 def make_profile(name: str = "dense-small-tp2") -> Profile:

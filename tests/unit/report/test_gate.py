@@ -11,24 +11,24 @@ from fabricdoc.report.gate import render_gate
 pytestmark = pytest.mark.unit
 
 
-def test_not_fit(samples: Any, shown: Any) -> None:
+def test_no_go(samples: Any, shown: Any) -> None:
     text = shown(render_gate(samples.gate()))
-    assert text.startswith("not fit for preset pair-tree: 1 cause\n\nerror: the mtu is not the one measured")
+    assert text.startswith("no-go for preset pair-tree: 1 cause\n\nerror: the mtu is not the one measured")
     assert "    sudo ip link set dev enp1s0f0np0 mtu 9000\n" in text
     rows = [row.split() for row in text.splitlines()]
     assert ["alpha", "enp1s0f0np0", "mtu", "9000", "1500", "differs"] in rows
     assert ["alpha", "torch", "2.13.0", "?", "unknown"] in rows
     assert "  ? alpha torch: no torch\n" in text
     assert not any(row[:2] == ["alpha", "node"] for row in rows)
-    assert text.endswith("1 fact of 3 holds\n")
+    assert text.endswith("1 check of 3 holds\n")
 
 
-def test_fit_is_one_line(samples: Any, shown: Any) -> None:
+def test_go_is_one_line(samples: Any, shown: Any) -> None:
     gate = samples.gate()
     fit = gate.model_copy(
-        update={"answer": "fit", "reason": "all 34 facts hold", "findings": (), "checks": gate.checks[:1]}
+        update={"answer": "go", "reason": "all 34 checks hold", "findings": (), "checks": gate.checks[:1]}
     )
-    assert shown(render_gate(fit)) == "fit for preset pair-tree: all 34 facts hold\n"
+    assert shown(render_gate(fit)) == "go for preset pair-tree: all 34 checks hold\n"
 
 
 def test_could_not_tell(samples: Any, shown: Any) -> None:
@@ -47,7 +47,7 @@ def test_a_reason_is_never_cut(samples: Any, shown: Any) -> None:
     gate = samples.gate()
     why = "no package metadata of torch on this python's path"
     checks = tuple(
-        check.model_copy(update={"seen": f"unknown: {why}", "outcome": "unknown"}) if check.id == "torch" else check
+        check.model_copy(update={"found": f"unknown: {why}", "outcome": "unknown"}) if check.id == "torch" else check
         for check in gate.checks
     )
     for width in (60, 80, 120):

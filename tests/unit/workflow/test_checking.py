@@ -1,119 +1,177 @@
-"""Finding a preset, and the nodes a gate looks at."""
+"""A gate put together: what is judged, how deep it goes, that it is kept, and that the history can't break it."""
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from fabricdoc.errors import UsageError
-from fabricdoc.model.preset import Fingerprint, NodePreset, NodePrint, PortPrint, Preset
+from fabricdoc.errors import StoreError, UsageError
+from fabricdoc.gate import Looked
+from fabricdoc.model.fabric import Fabric, FailedNode
+from fabricdoc.model.findings import Finding
+from fabricdoc.model.gate import Gate, GateCheck
+from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.store import last_gate, list_gates
 from fabricdoc.transport import NodeSpec
-from fabricdoc.tuning import preset_to_toml
-from fabricdoc.workflow import checking, meant
-from fabricdoc.workflow.recommending import latest_preset
+from fabricdoc.workflow import checking, gate_looking
+from fabricdoc.workflow.checking import Added, Asked, check_drift, check_gate, check_level
 
 pytestmark = pytest.mark.unit
 
+NODES = (NodeSpec("alpha", "local"),)
+
+
+@pytest.fixture
+def looking(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fabric], list[Any]]:
+    """The nodes look like this; what was asked is listed."""
+
+    def put(fabric: Fabric) -> list[Any]:
+        asked: list[Any] = []
+
+        def look(one: Asked, floors: Any, before: Gate | None, _progress: Any) -> Looked:
+            asked.append((one, floors, before))
+            return Looked(fabric=fabric, preset=one.preset, now=datetime.now(UTC))
+
+        monkeypatch.setattr(gate_looking, "look_quickly", look)
+        return asked
+
+    return put
+
+
+def failing() -> Fabric:
+    return Fabric(failed=(FailedNode(name="alpha", target="local", id="ssh", message="no route", fix="mend it"),))
+
 
 def preset() -> Preset:
-    port = PortPrint(netdev="p0", hca=None, mac="m", mtu=9000, speed_mbps=1, peer="beta/p1")
-    facts = {"hostname": "alpha", "kernel": "k", "torch": "t", "nccl": "n", "nvidia_driver": "d"}
-    fields = {"name": "x", "run": "r", "objective": "mix", "profile": "p", "choice": "base", "reason": ""}
-    return Preset.model_validate(
-        {
-            **fields,
-            "backend": "gloo",
-            "exercised": "lab",
-            "nodes": (NodePreset(name="alpha", target="netns:7"),),
-            "fingerprint": Fingerprint(nodes=(NodePrint(name="alpha", ports=(port,), **facts),)),
-        }
-    )
-
-
-def test_the_gate_looks_at_the_presets_own_nodes() -> None:
-    (spec,) = meant.nodes_of(preset())
-    assert (spec.name, spec.target) == ("alpha", "netns:7")
-
-
-def test_beacons_leave_from_the_fingerprints_ports_unless_others_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[NodeSpec] = []
-    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
-    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
-    checking.check_gate(preset(), (), lambda _: None)
-    checking.check_gate(preset(), [NodeSpec("alpha", "local", ports=("mine",))], lambda _: None)
-    assert [spec.ports for spec in seen] == [("p0",), ("mine",)]
-
-
-def test_a_preset_file_needs_no_store(tmp_path: Path) -> None:
-    file = tmp_path / "p.toml"
-    file.write_text(preset_to_toml(preset()))
-    assert meant.find_preset(str(file), tmp_path / "no-store" / "x.sqlite") == preset()
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        meant.find_preset(str(tmp_path / "absent.toml"), None)
-    assert "absent.toml" in caught.value.message
-
-
-def test_without_any_run_there_is_no_preset(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        meant.find_preset(None, tmp_path / "runs.sqlite")
-
-
-def test_every_node_keeps_the_python_it_was_measured_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = (NodePreset(name="alpha", target="netns:7", python="/opt/venv/bin/python3"),)
-    measured = preset().model_copy(update={"nodes": nodes})
-    assert [spec.python for spec in meant.nodes_of(measured)] == ["/opt/venv/bin/python3"]
-    seen: list[NodeSpec] = []
-    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
-    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
-    checking.check_gate(measured, (), lambda _: None, python="/usr/bin/python3")
-    assert [spec.python for spec in seen] == ["/usr/bin/python3"]
-
-
-class Runs:
-    """A store of three runs, newest first, of which the second has a preset."""
-
-    def load(self, wanted: str | None) -> SimpleNamespace:
-        return SimpleNamespace(id=wanted or "r3", status="interrupted")
-
-    def load_document(self, run: str, _kind: str) -> str | None:
-        return preset().model_dump_json() if run == "r2" else None
-
-    def list_runs(self) -> list[SimpleNamespace]:
-        return [SimpleNamespace(id=name, created="then") for name in ("r3", "r2", "r1")]
-
-
-def test_a_newer_run_without_a_preset_is_passed_over_and_told() -> None:
-    told: list[str] = []
-    assert latest_preset(Runs(), None, told.append).run == "r"  # type: ignore[arg-type]
-    assert "r3" in told[0]
-    assert "r2" in told[0]
-
-
-def test_a_named_run_without_a_preset_is_not_replaced_by_another() -> None:
-    with pytest.raises(UsageError) as caught:
-        latest_preset(Runs(), "r1")  # type: ignore[arg-type]
-    assert "r1" in caught.value.message
-
-
-def test_a_presets_ports_are_names_never_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[NodeSpec] = []
-    monkeypatch.setattr(checking, "look", lambda specs, _: seen.extend(specs))
-    monkeypatch.setattr(checking, "judge_gate", lambda *_: None)
-    port = PortPrint(netdev="*", hca=None, mac="m", mtu=9000, speed_mbps=1, peer="beta/p1")
-    given = preset()
-    nodes = (given.fingerprint.nodes[0].model_copy(update={"ports": (port,)}),)
-    hostile = given.model_copy(update={"fingerprint": Fingerprint(nodes=nodes)})
-    checking.check_gate(hostile, (), lambda _: None)
-    assert [fnmatchcase(name, seen[0].ports[0]) for name in ("*", "eth0")] == [True, False]
+    words = dict.fromkeys(("run", "objective", "choice", "reason", "exercised"), "")
+    nodes = (NodePreset(name="alpha", target="local"),)
+    return Preset.model_validate({**words, "name": "pair", "profile": "tiny", "backend": "nccl", "nodes": nodes})
 
 
 def test_a_level_that_is_none_is_refused_with_those_there_are() -> None:
+    assert check_level("quick") == "quick"
     with pytest.raises(UsageError) as caught:
-        checking.check_level("deep")
+        check_level("deep")
     assert "quick" in caught.value.fix
+
+
+def test_drift_is_reported_or_fails() -> None:
+    assert (check_drift("report"), check_drift("fail")) == ("report", "fail")
+    with pytest.raises(UsageError) as caught:
+        check_drift("ignore")
+    assert "--drift report" in caught.value.fix
+
+
+def test_every_level_there_is_has_its_modules() -> None:
+    for steps in checking.LEVELS.values():
+        for step in steps:
+            assert callable(__import__(f"fabricdoc.workflow.{step}", fromlist=["deepen"]).deepen)
+
+
+def test_a_gate_is_kept_with_an_id_and_its_time(looking: Any, tmp_path: Path) -> None:
+    looking(Fabric())
+    store = tmp_path / "s.sqlite"
+    gate = check_gate(Asked(None, NODES, store=store, deadline_s=7.0))
+    assert (gate.answer, gate.level, gate.deadline_s, gate.preset) == ("go", "quick", 7.0, "")
+    assert 0 <= gate.seconds < 5
+    assert [one.id for one in list_gates(store)] == [gate.id]
+
+
+def test_a_gate_that_shall_not_be_kept_leaves_no_file(looking: Any, tmp_path: Path) -> None:
+    looking(Fabric())
+    check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite", keep=False))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_fails_is_told_and_refuses_nothing(
+    looking: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looking(Fabric())
+    told: list[str] = []
+
+    def full(*_: Any) -> None:
+        raise StoreError("no space left")
+
+    monkeypatch.setattr(checking, "keep_gate", full)
+    monkeypatch.setattr(checking, "last_gate", full)
+    gate = check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite"), told.append)
+    assert gate.answer == "go"
+    assert told == ["this gate is not kept in the history: no space left"]
+
+
+def test_the_last_gate_of_the_same_nodes_is_handed_on(looking: Any, tmp_path: Path) -> None:
+    asked = looking(Fabric(failed=failing().failed))
+    store = tmp_path / "s.sqlite"
+    first = check_gate(Asked(None, NODES, store=store))
+    check_gate(Asked(None, NODES, store=store))
+    check_gate(Asked(None, (NodeSpec("beta", "local"),), store=store))
+    assert [before and before.id for _one, _floors, before in asked] == [None, first.id, None]
+
+
+def test_a_failed_node_is_4_with_a_preset_and_1_without(looking: Any, tmp_path: Path) -> None:
+    looking(failing())
+    assert check_gate(Asked(None, NODES, keep=False)).answer == "no-go"
+    assert check_gate(Asked(preset(), NODES, keep=False)).answer == "could-not-tell"  # no fingerprint
+
+
+class Deeper:
+    """A level of two steps, of which the first answers as it is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, added: Added) -> None:
+        self.ran: list[str] = []
+        for name, answer in (("gate_first", added), ("gate_second", Added())):
+            module = ModuleType(f"fabricdoc.workflow.{name}")
+            module.deepen = self._step(name, answer)
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(checking, "LEVELS", {"quick": (), "full": ("gate_first", "gate_second")})
+
+    def _step(self, name: str, answer: Added) -> Callable[..., Added]:
+        def deepen(_asked: Asked, _fabric: Fabric, _progress: Any) -> Added:
+            self.ran.append(name)
+            return answer
+
+        return deepen
+
+
+def test_a_deeper_level_adds_its_checks(looking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking(Fabric())
+    check = GateCheck(id="latency", node="alpha", outcome="ok", expected="20 us", found="19 us")
+    deeper = Deeper(monkeypatch, Added((check,)))
+    gate = check_gate(Asked(None, NODES, level="full", keep=False))
+    assert deeper.ran == ["gate_first", "gate_second"]
+    assert gate.checks[-1].id == "latency"
+    assert (gate.answer, gate.level) == ("go", "full")
+
+
+def test_the_next_step_is_not_taken_after_a_no(looking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking(Fabric())
+    check = GateCheck(id="latency", node="alpha", outcome="differs", expected="20 us", found="90 us", fix=("mend it",))
+    why = Finding(id="smoke-slow", severity="error", subject="alpha", cause="alpha is slow", fix=("mend it",))
+    deeper = Deeper(monkeypatch, Added((check,), (why,)))
+    gate = check_gate(Asked(None, NODES, level="full", keep=False))
+    assert deeper.ran == ["gate_first"]
+    assert (gate.answer, gate.findings) == ("no-go", (why,))
+    assert gate.reason.startswith("alpha is slow")
+
+
+def test_nothing_deeper_is_tried_where_the_quick_one_refuses(looking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looking(failing())
+    deeper = Deeper(monkeypatch, Added())
+    assert check_gate(Asked(None, NODES, level="full", keep=False)).answer == "no-go"
+    assert deeper.ran == []
+
+
+def test_the_time_runs_from_the_beginning() -> None:
+    asked = Asked(None, NODES, deadline_s=5.0)
+    assert 4.0 < asked.left() <= 5.0
+    assert Asked(None, NODES, deadline_s=5.0, begun=asked.begun - 9).left() == 0.0
+
+
+def test_last_gate_of_a_store_without_gates(tmp_path: Path) -> None:
+    assert last_gate(["alpha"], tmp_path / "none.sqlite") is None

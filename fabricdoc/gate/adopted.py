@@ -1,0 +1,86 @@
+"""What the checks room found, as answers of the gate: it judged the facts, the gate only says what is a no.
+
+Each row of presets/gate names the findings that are a no for it. A node without such a finding is fine by it. Facts are
+not looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from fabricdoc.gate.catalogue import Kind, kinds
+from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.findings import Finding
+from fabricdoc.model.gate import GateCheck, Outcome
+
+BY_FINDINGS = (
+    "nccl-alike",
+    "mtu-alike",
+    "env",
+    "gpu-clocks",
+    "rdma-devices",
+    "libibverbs",
+    "ports-reached",
+    "clock",
+    "kernel-log",
+    "counters",
+)
+"""Rows that findings alone answer; others are compared or counted, and take only their words from findings."""
+MOST_FOUND = 200
+
+
+def adopted(fabric: Fabric) -> list[GateCheck]:
+    """The answers of every row that findings decide, for each node that was read."""
+    told = [(finding, places(finding, [node.name for node in fabric.nodes])) for finding in fabric.findings]
+    return [check for id in BY_FINDINGS for node in fabric.nodes for check in _of_node(kinds()[id], node, told)]
+
+
+def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str]]]) -> Iterable[GateCheck]:
+    mine = [
+        (finding, where[node.name]) for finding, where in told if finding.id in kind.findings and node.name in where
+    ]
+    if not mine:
+        yield GateCheck(id=kind.id, node=node.name, outcome="ok", expected=kind.asks, found="so it is", who=kind.who)
+    for finding, port in mine:
+        outcome: Outcome = "differs" if kind.refused_by(finding.severity) else "noted"
+        yield GateCheck(
+            id=kind.id,
+            node=node.name,
+            port=port,
+            outcome=outcome,
+            expected=kind.asks,
+            found=found_text(finding, node.name),
+            note=finding.id,
+            fix=finding.fix,
+            who=kind.who,
+        )
+
+
+def deciding(fabric: Fabric) -> list[Finding]:
+    """The fabric's findings that are a no for some row, in their order; others are scan's to tell."""
+    rows = [kinds()[id] for id in BY_FINDINGS]
+    return [
+        one for one in fabric.findings if any(one.id in row.findings and row.refused_by(one.severity) for row in rows)
+    ]
+
+
+def found_text(finding: Finding, node: str) -> str:
+    """What was seen on that node, in one line; the cause where nothing is told of it."""
+    texts = [one.text for one in finding.evidence if one.file == node] or [finding.cause]
+    return " ".join(texts[0].split())[:MOST_FOUND]
+
+
+def places(finding: Finding, names: Sequence[str]) -> dict[str, str]:
+    """The nodes a finding is about, each with its port where the subject names one.
+
+    Subjects are "node", "node/port", "node: words", "a and b", "a -> b address", "node ip:port".
+    """
+    found: dict[str, str] = {}
+    for word in re.split(r",\s+| and | -> |\s+", finding.subject):
+        node, _, port = word.rstrip(":").partition("/")
+        if node in names:
+            found.setdefault(node, port)
+    if not found:
+        found = {one.file: "" for one in finding.evidence if one.file in names}
+    return found

@@ -1,0 +1,199 @@
+"""What a quick gate looks at, within its deadline: nodes, images (from memory), cables, ports, GPU users, variables.
+
+Starts no container, changes nothing. What is found is judged by `fabricdoc.gate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from glob import escape
+from typing import TYPE_CHECKING
+
+from fabricdoc.checks import judged
+from fabricdoc.errors import UsageError
+from fabricdoc.fabric import begin_scan, every_kind, map_cables, scan, with_images, with_own_ports, within
+from fabricdoc.gate import Floors, Job, Looked, Users, boot_of, standing_counters, with_growth
+from fabricdoc.model.delivery import Delivery
+from fabricdoc.model.documents import Unknown
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.gate import Gate
+from fabricdoc.transport import Config, NodeSpec, load_config
+from fabricdoc.workflow.gate_job import Variables, contrary_of, delivery_of, ports_of, stand_in, variables_of
+from fabricdoc.workflow.meant import nodes_of
+from fabricdoc.workflow.readiness import gpu_users, named_users
+
+if TYPE_CHECKING:
+    from fabricdoc.workflow.checking import Asked
+
+Progress = Callable[[str], None]
+SCAN_SHARE = 0.6
+SCAN_S = 10.0
+"""Of the deadline, and at most so many seconds (a fifth of a long deadline): a node that hangs is given up then."""
+CABLES = "peer"
+PORTS = "ports-free"
+
+
+def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Progress) -> Looked:
+    """Everything, or as much as the deadline allowed; `before` is the last gate of these nodes, for its counters."""
+    specs = gate_nodes(asked)
+    variables = variables_of(asked, [spec.name for spec in specs])
+    head = _head(specs)
+    ports = ports_of(asked)
+    late: list[str] = []
+    with within(asked.left()):
+        fabric = _scanned(asked, specs, progress)
+        fabric = with_variables(_since(fabric, before), variables)
+        if asked.left() > 0:
+            fabric = _joined(asked, floors, specs, fabric, ports, progress)
+        else:
+            late.append("cables and ports")
+            fabric = judged(fabric)
+        delivery, serving = _delivery(asked, specs, fabric, variables, progress)
+        users = _users(specs, fabric, serving)
+    if asked.left() <= 0 and not late:
+        late.append("cables, ports or processes on every node")
+    return Looked(
+        fabric=fabric,
+        preset=asked.preset,
+        now=datetime.now(UTC),
+        job=Job(_strangers(asked), asked.profile, contrary_of(asked)),
+        variables=variables,
+        delivery=delivery,
+        users=users,
+        serving=serving,
+        floors=floors,
+        head=head if not asked.local or asked.local == head else "",
+        ports=ports,
+        only=asked.local,
+        late=tuple(late),
+    )
+
+
+def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
+    """The nodes to look at: those named, else the preset's, with fabric.toml's image and container for those names.
+
+    Beacons leave from the fingerprint's ports unless others are listed: by name, never as a pattern, since a preset
+    from elsewhere must not send beacons out of more ports than it names. UsageError for a `local` node that is none.
+    """
+    specs = asked.specs or (_configured(nodes_of(asked.preset), load_config()) if asked.preset else ())
+    prints = asked.preset.fingerprint.nodes if asked.preset else ()
+    ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in prints}
+    nodes = [replace(spec, ports=spec.ports or ports.get(spec.name, ())) for spec in specs]
+    if asked.python:
+        nodes = [replace(spec, python=asked.python) for spec in nodes]
+    if asked.local:
+        names = ", ".join(spec.name for spec in nodes)
+        nodes = [spec for spec in nodes if spec.name == asked.local]
+        if not nodes:
+            raise UsageError(f"there is no node {asked.local!r} to judge", fix=f"nodes: {names}", id="no-such-node")
+    return tuple(nodes)
+
+
+def _configured(specs: Sequence[NodeSpec], config: Config) -> tuple[NodeSpec, ...]:
+    known = {node.name: node for node in config.nodes}
+    return tuple(
+        replace(spec, image=known[spec.name].image, container=known[spec.name].container, role=known[spec.name].role)
+        if spec.name in known and spec.where.kind in ("local", "ssh")
+        else spec
+        for spec in specs
+    )
+
+
+def _head(specs: Sequence[NodeSpec]) -> str:
+    """The node on which ranks meet: the one of that role, else the first."""
+    named = [spec.name for spec in specs if spec.role == "head"]
+    return (named or [spec.name for spec in specs] or [""])[0]
+
+
+def _strangers(asked: Asked) -> tuple[str, ...]:
+    return tuple(spec.name for spec in asked.specs)
+
+
+def _scanned(asked: Asked, specs: Sequence[NodeSpec], progress: Progress) -> Fabric:
+    progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
+    share = min(asked.deadline_s * SCAN_SHARE, max(SCAN_S, asked.deadline_s / 5))
+    asking = begin_scan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False)
+    fabric = scan(specs, begun=asking, judge=False)
+    return with_images(specs, fabric, progress, start=False)
+
+
+def _since(fabric: Fabric, before: Gate | None) -> Fabric:
+    if before is None:
+        return fabric
+    try:
+        then = datetime.fromisoformat(before.created)
+    except ValueError:
+        return fabric
+    return with_growth(fabric, before.counters, before.boots, (datetime.now(UTC) - then).total_seconds())
+
+
+def with_variables(fabric: Fabric, variables: Variables) -> Fabric:
+    """The fabric as the checks shall see it: with the job's variables, not those of the shell that asks.
+
+    So selectors, pins and settings are judged by the checks as they will be, and need no judging here.
+    """
+    nodes = []
+    for node in fabric.nodes:
+        own = {name: value for name, value in node.host.environment.items() if not name.startswith("NCCL_")}
+        host = node.host.model_copy(update={"environment": own | dict(variables.get(node.name, {}))})
+        nodes.append(node.model_copy(update={"host": host}))
+    return fabric.model_copy(update={"nodes": tuple(nodes)})
+
+
+def _joined(
+    asked: Asked,
+    floors: Floors,
+    specs: Sequence[NodeSpec],
+    fabric: Fabric,
+    ports: Sequence[int],
+    progress: Progress,
+) -> Fabric:
+    """With what frames and connections show, then judged; a node's own part needs no other node.
+
+    Whether RDMA passes is the smoke level's question: of what strengthens a link only LLDP is asked.
+    """
+    only = floors.only
+    if len(specs) > 1 and (not only or CABLES in only):
+        kinds = every_kind(ports)
+        return map_cables(specs, fabric, progress, kinds._replace(proofs=kinds.proofs[:1]))
+    head = next((spec for spec in specs if spec.name == _head(specs)), None)
+    if head is not None and (not only or PORTS in only):
+        fabric = with_own_ports(head, fabric, ports)
+    return judged(fabric)
+
+
+def _delivery(
+    asked: Asked, specs: Sequence[NodeSpec], fabric: Fabric, variables: Variables, progress: Progress
+) -> tuple[Delivery | None, Mapping[str, frozenset[int]]]:
+    """What reached, or will reach, the processes; and the processes of a server that runs already."""
+    preset = asked.preset or stand_in(specs, variables)
+    there = [spec for spec in specs if any(node.name == spec.name for node in fabric.nodes)]
+    names = {spec.name for spec in there}
+    preset = preset.model_copy(update={"nodes": tuple(node for node in preset.nodes if node.name in names)})
+    if asked.wheres:
+        from fabricdoc.workflow.delivering import look_at_servers
+
+        return look_at_servers(preset, asked.wheres, there, progress)
+    return (delivery_of(asked, preset, fabric), {}) if asked.preset is not None else (None, {})
+
+
+def _users(specs: Sequence[NodeSpec], fabric: Fabric, serving: Mapping[str, frozenset[int]]) -> Users:
+    """Who uses a GPU besides the server that is judged, in words; nodes are asked again only where somebody does."""
+    named = {spec.name: spec for spec in specs}
+    words: dict[str, list[str]] = {}
+    stop: dict[str, list[str]] = {}
+    for node in fabric.nodes:
+        users = [one for one in gpu_users(node) if one.pid not in serving.get(node.name, ())]
+        if users and node.name in named:
+            told = named_users(named[node.name], users)
+            words[node.name] = [one["text"] for one in told]
+            stop[node.name] = [one["stop"] for one in told]
+    return Users(words, stop)
+
+
+def standing(fabric: Fabric) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """Counters and boots of every node that was read, for the next gate."""
+    read = [node for node in fabric.nodes if not isinstance(node.counters, Unknown)]
+    return {node.name: standing_counters(node) for node in read}, {node.name: boot_of(node) for node in fabric.nodes}
