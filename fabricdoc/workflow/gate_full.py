@@ -31,7 +31,6 @@ from fabricdoc.workflow.gate_bandwidth import (
     wire_gbps,
 )
 from fabricdoc.workflow.gate_launches import (
-    between,
     candidate_of,
     errand,
     limits,
@@ -64,16 +63,16 @@ def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
 def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str) -> Found:
     """All checks of the level and the causes of those that do not hold; `nodes` as `--nodes` takes them."""
     names, data = [node.name for node in preset.nodes], limits()["full"]
-    tests = Tests(preset, fabric, progress, time.monotonic() + float(data["seconds"]["all"]))
+    tournament = Tournament(preset, fabric, progress, time.monotonic() + float(data["seconds"]["all"]))
     candidate = candidate_of(preset, names)
     if candidate.fresh_agent:
         agents.restart(candidate.node_variables)
-    tests.meet(agents, rounds_of(names, int(data["rounds"])))
-    return told(tests, nodes)
+    tournament.meet(agents, rounds_of(names, int(data["rounds"])))
+    return told(tournament, nodes)
 
 
 @dataclass
-class Tests:
+class Tournament:
     """What was launched so far. `end` is the monotonic time by which all must be over."""
 
     preset: Preset
@@ -87,10 +86,11 @@ class Tests:
     launches: list[Launch] = field(default_factory=list)
 
     def meet(self, agents: Agents, rounds: Sequence[Sequence[Pair]]) -> None:
-        """The rounds in order, single rails in the first of them only; then what failed again."""
+        """The rounds in order, single rails until everybody has had them; then what failed again."""
+        first = 1 + len(self.preset.nodes) % 2  # of an odd number one rests in each round
         for at, pairs in enumerate(rounds):
             self.progress(f"bandwidth between {len(pairs)} pair{'s' if len(pairs) != 1 else ''} of nodes")
-            self._round(agents, [self.legs(pair, rails=at == 0) for pair in pairs])
+            self._round(agents, [self.legs(pair, rails=at < first) for pair in pairs])
         self._second_look(agents)
 
     def judged(self) -> list[Judged]:
@@ -130,14 +130,20 @@ class Tests:
             self.launches += launches
 
     def legs(self, pair: Pair, *, rails: bool) -> list[Leg]:
-        """What is measured between two nodes: each rail of the preset both ways, then all of them both ways."""
+        """What is measured between two nodes: each rail of the preset both ways, then all of them both ways.
+
+        All rails are held against the best one's wire: what they could carry together hangs on what they share.
+        """
         known = self.rails(pair)
         single = [leg for at, rail in enumerate(known) for leg in self._both_ways(pair, at, rail)] if rails else []
-        return single if len(known) == 1 and single else [*single, Leg(*pair), Leg(pair[1], pair[0])]
+        if len(known) == 1 and single:
+            return single
+        wire = max(filter(None, (wire_gbps(self.fabric, rail) for rail in known)), default=None)
+        return [*single, *(Leg(*way, wire_gbps=wire) for way in (pair, pair[::-1]))]
 
     def rails(self, pair: Pair) -> tuple[Rail, ...]:
         """The preset's rails between these two."""
-        return preset_rails(self.preset, between(self.fabric, pair))
+        return preset_rails(self.preset, self.fabric, pair)
 
     def _both_ways(self, pair: Pair, at: int, rail: Rail) -> Iterator[Leg]:
         wire = wire_gbps(self.fabric, rail)
@@ -152,7 +158,7 @@ class Tests:
         data = limits()["full"]
         plan = self.plan(leg.pair, self.shapes(whole=leg.rail is None or len(known) == 1))
         candidate = candidate_of(self.preset, leg.pair, over)
-        master = meeting_address(self.preset, between(self.fabric, leg.pair), leg.sender)
+        master = meeting_address(self.preset, self.fabric, leg.pair)
         return errand(plan, candidate, number, master, {"calls": data["calls"], "warmup": data["warmup"]})
 
     def plan(self, pair: Pair, shapes: Sequence[Shape]) -> Plan:
@@ -187,20 +193,20 @@ def passed(every: Sequence[Judged]) -> dict[Pair, bool]:
     return found
 
 
-def told(tests: Tests, nodes: str) -> Found:
+def told(tournament: Tournament, nodes: str) -> Found:
     """The checks and findings of all that was launched."""
-    every = tests.judged()
+    every = tournament.judged()
     best = best_of(every)
     bad = [one for one in best if not one.good]
     answers: list[Answer] = [(check_of(one), None) for one in (best if len(best) <= MOST_CHECKS else bad[:MOST_CHECKS])]
-    for name in tests.blamed.nodes:
+    for name in tournament.blamed.nodes:
         mine = [one for one in every if name in one.flow.leg.pair and not one.good]
         answers.append((_node_check(name, mine), ill_node(name, mine, nodes)))
-    for pair in (*tests.blamed.pairs, *tests.blamed.open):
+    for pair in (*tournament.blamed.pairs, *tournament.blamed.open):
         members = [one for one in bad if set(one.flow.leg.pair) == set(pair)]
         answers += [(check_of(kind[0]), slow_legs(kind, nodes)) for kind in _kinds(members)]
-    answers += _against_measured(tests, nodes) if not bad else []
-    return split(_once([*answers, *_cut_short(tests)]))
+    answers += _against_measured(tournament, nodes) if not bad else []
+    return split(_once([*answers, *_cut_short(tournament)]))
 
 
 def _kinds(members: Sequence[Judged]) -> list[list[Judged]]:
@@ -227,19 +233,21 @@ def _node_check(name: str, mine: Sequence[Judged]) -> GateCheck:
     return check_of(worst).model_copy(update={"id": NODE, "node": name})
 
 
-def _against_measured(tests: Tests, nodes: str) -> Iterator[Answer]:
+def _against_measured(tournament: Tournament, nodes: str) -> Iterator[Answer]:
     """The all-reduce of the launches over all rails, held against the preset's own times."""
-    at = [number for number, launch in enumerate(tests.launches) if any(c.op == "all_reduce" for c in launch.cells)]
+    at = [
+        number for number, launch in enumerate(tournament.launches) if any(c.op == "all_reduce" for c in launch.cells)
+    ]
     if at:
-        launches = tuple(tests.launches[number] for number in at)
-        yield from latency_answers(Tried(tests.preset, tests.errands[at[0]].plan, launches, nodes), ALL)
+        launches = tuple(tournament.launches[number] for number in at)
+        yield from latency_answers(Tried(tournament.preset, tournament.errands[at[0]].plan, launches, nodes), ALL)
 
 
-def _cut_short(tests: Tests) -> Iterator[Answer]:
+def _cut_short(tournament: Tournament) -> Iterator[Answer]:
     """Legs for which no time was left: it could not be told."""
-    if tests.left:
-        first = tests.left[0]
-        why = f"no time was left for {len(tests.left)} of the tests, {first.sender} to {first.receiver} first"
+    if tournament.left:
+        first = tournament.left[0]
+        why = f"no time was left for {len(tournament.left)} of the tournament, {first.sender} to {first.receiver} first"
         fix = ["gate fewer nodes at once with --nodes, or leave out --level full"]
         found = finding(ALL, first.sender, why, fix, (), "warning")
         yield check(ALL, first.sender, first.subject, "measured", f"unknown: {why}", "unknown"), found

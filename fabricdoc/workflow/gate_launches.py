@@ -111,9 +111,15 @@ def between(fabric: Fabric, nodes: Sequence[str]) -> Fabric:
     return fabric.model_copy(update={"nodes": tuple(ordered), "links": links})
 
 
-def preset_rails(preset: Preset, fabric: Fabric) -> tuple[Rail, ...]:
-    """The rails between all nodes of this fabric whose ports the preset's selectors name on every node."""
-    return tuple(rail for rail in rails_of(fabric) if all(_is_named(preset, port.node, port) for port in rail.ports))
+def preset_rails(preset: Preset, fabric: Fabric, nodes: Sequence[str]) -> tuple[Rail, ...]:
+    """The rails between these nodes whose ports the preset's selectors name on each of them.
+
+    Rails that reach every node of the fabric, cut to these; where there are none (a ring), those of these nodes alone.
+    """
+    whole = rails_of(fabric) if set(nodes) <= {node.name for node in fabric.nodes} else ()
+    cut = [Rail(tuple(rail.port(name) for name in nodes), rail.proven) for rail in whole]
+    rails = cut or rails_of(between(fabric, nodes))
+    return tuple(rail for rail in rails if all(_is_named(preset, port.node, port) for port in rail.ports))
 
 
 def _is_named(preset: Preset, node: str, port: Any) -> bool:
@@ -130,12 +136,13 @@ def names_in(value: str) -> list[str]:
     return [name for item in value.removeprefix("=").split(",") if (name := item.partition(":")[0].strip())]
 
 
-def meeting_address(preset: Preset, fabric: Fabric, first: str) -> str:
-    """Where the ranks meet: the first node's address on the preset's first rail, else what the fingerprint holds.
+def meeting_address(preset: Preset, fabric: Fabric, nodes: Sequence[str]) -> str:
+    """Where these nodes' ranks meet: the first one's address on the preset's first rail, else the fingerprint's.
 
     InconclusiveError where neither is known.
     """
-    for rail in (*preset_rails(preset, fabric), *rails_of(fabric)):
+    first = nodes[0]
+    for rail in preset_rails(preset, fabric, nodes):
         if (ip := rail.port(first).ip) is not None:
             return ip
     printed = next((one for one in preset.fingerprint.nodes if one.name == first), None)

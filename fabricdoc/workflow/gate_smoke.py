@@ -127,7 +127,7 @@ def all_reduced(agents: Agents, trial: Trial, progress: Progress) -> list[Answer
     """The two-size all-reduce, again where the first launch was slow; every check of it."""
     data, preset, plan = limits()["smoke"], trial.preset, trial.plan
     names = [node.name for node in preset.nodes]
-    candidate, master = candidate_of(preset, names), meeting_address(preset, trial.fabric, names[0])
+    candidate, master = candidate_of(preset, names), meeting_address(preset, trial.fabric, names)
     work = {"calls": data["calls"], "warmup": data["warmup"], "replays": 1}
     launches: list[Launch] = []
     answers: list[Answer] = []

@@ -95,11 +95,12 @@ def test_as_many_ranks_per_node_as_were_measured() -> None:
 def test_only_rails_that_the_selectors_name_on_every_node() -> None:
     fabric = spark_one_cable()
     assert len(rails_of(fabric)) == 2
-    assert len(preset_rails(preset(), fabric)) == 2
+    assert len(preset_rails(preset(), fabric, PAIR)) == 2
     single = {**IB, "NCCL_IB_HCA": "=rocep1s0f0"}
-    (rail,) = preset_rails(preset({"spark-a": single, "spark-b": single}), fabric)
+    (rail,) = preset_rails(preset({"spark-a": single, "spark-b": single}), fabric, PAIR)
     assert {port.hca for port in rail.ports} == {"rocep1s0f0"}
-    assert preset_rails(preset({"spark-a": single, "spark-b": {**IB, "NCCL_IB_HCA": "=roceP2p1s0f0"}}), fabric) == ()
+    apart = preset({"spark-a": single, "spark-b": {**IB, "NCCL_IB_HCA": "=roceP2p1s0f0"}})
+    assert preset_rails(apart, fabric, PAIR) == ()
 
 
 def test_two_nodes_of_a_ring_have_rails_that_the_ring_has_not() -> None:
@@ -109,6 +110,8 @@ def test_two_nodes_of_a_ring_have_rails_that_the_ring_has_not() -> None:
     pair = between(ring, names[:2])
     assert [node.name for node in pair.nodes] == names[:2]
     assert len(rails_of(pair)) >= 1
+    listed = {**IB, "NCCL_IB_HCA": "=" + ",".join(hca.name for hca in ring.nodes[0].hcas)}  # type: ignore[union-attr]
+    assert preset_rails(preset(dict.fromkeys(names, listed)), ring, names[:2]) == rails_of(pair)
     assert [node.name for node in between(ring, names[1::-1]).nodes] == names[1::-1], "in the order asked for"
 
 
@@ -119,11 +122,12 @@ def test_unknown_links_stay_unknown() -> None:
 
 def test_they_meet_on_the_first_rail_else_at_the_fingerprints_address() -> None:
     fabric = spark_one_cable()
-    assert meeting_address(preset(), fabric, "spark-b") == preset_rails(preset(), fabric)[0].port("spark-b").ip
+    turned = PAIR[::-1]
+    assert meeting_address(preset(), fabric, turned) == preset_rails(preset(), fabric, PAIR)[0].port("spark-b").ip
     nothing = fabric.model_copy(update={"links": (), "nodes": ()})
-    assert meeting_address(preset(), nothing, "spark-a") == "10.9.9.1"
+    assert meeting_address(preset(), nothing, PAIR) == "10.9.9.1"
     with pytest.raises(InconclusiveError):
-        meeting_address(preset().model_copy(update={"fingerprint": type(preset().fingerprint)()}), nothing, "spark-a")
+        meeting_address(preset().model_copy(update={"fingerprint": type(preset().fingerprint)()}), nothing, PAIR)
 
 
 @pytest.mark.parametrize(

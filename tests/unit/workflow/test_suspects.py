@@ -56,7 +56,7 @@ def test_no_healthy_node_is_blamed_whatever_is_wrong(world: World, most: int | N
 
 @given(WORLDS)
 def test_after_all_rounds_no_healthy_node_is_blamed_at_all(world: World) -> None:
-    """Everybody met everybody: a broken link makes suspects of both its ends, so none of them is a partner."""
+    """Everybody met everybody: a healthy node passed with somebody, or there is nobody to blame it."""
     assert set(world.judged().nodes) <= world.ill
 
 
@@ -80,6 +80,27 @@ def test_nothing_is_blamed_where_nothing_failed(world: World) -> None:
     if all(world.tested().values()):
         assert world.judged() == Blame()
         assert retests(world.tested()) == ()
+
+
+@given(WORLDS)
+def test_one_ill_node_does_not_make_suspects_of_those_it_met(world: World) -> None:
+    """In a full tournament it met everybody: whoever passed with somebody else is cleared all the same."""
+    first = world.tested()
+    healthy = [name for name in world.nodes if name not in world.ill]
+    if len(healthy) > 2 and not world.broken:
+        assert set(suspects(first)) == world.ill
+        assert world.judged() == Blame(nodes=tuple(suspects(first)))
+
+
+@given(WORLDS, st.integers(1, 3))
+def test_a_partner_it_did_not_fail_with_comes_first(world: World, most: int) -> None:
+    first = world.tested(most)
+    failed = {frozenset(pair) for pair, good in first.items() if not good}
+    for one in retests(first):
+        for suspect, partner in one:
+            others = set(proven_good(first)) - {name for pair in one for name in pair}
+            if frozenset((suspect, partner)) in failed:
+                assert all(frozenset((suspect, other)) in failed for other in others)
 
 
 @given(WORLDS)
@@ -112,3 +133,4 @@ def test_a_suspect_that_was_not_tested_again_is_not_blamed() -> None:
     assert blame(first, {("a", "c"): True}) == Blame(open=(("a", "b"),))
     assert blame(first, {("a", "c"): False}) == Blame(nodes=("a",))
     assert blame(first, {("a", "c"): True, ("b", "d"): True}) == Blame(pairs=(("a", "b"),))
+    assert blame(first, {}) == Blame(open=(("a", "b"),))
