@@ -1,0 +1,142 @@
+"""The gate's smoke and full levels by real launches on the nodes of a lab: healthy, and one real fault at a time."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from fabricdoc.bench import Agents
+from fabricdoc.fabric import map_cables, scan
+from fabricdoc.lab import Lab
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Finding
+from fabricdoc.model.gate import GateCheck
+from fabricdoc.model.preset import Preset
+from fabricdoc.workflow import gate_smoke
+from fabricdoc.workflow.gate_bandwidth import ALL, RAIL
+from fabricdoc.workflow.gate_full import full
+from fabricdoc.workflow.gate_launches import limits
+from fabricdoc.workflow.gate_smoke import Trial, all_reduced, smoke_plan, split
+from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH
+from tests.lab.cabling import F0, LINK, done
+from tests.lab.measured import gate_specs, measured_preset, with_values
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
+
+SIZES = (8192, 1 << 18)
+SLOW_MBIT = 10
+LIMIT = LINK + f"ip.tc(sys.argv[2], 'tbf', at, 0x10000, rate='{SLOW_MBIT}mbit', burst=20000, latency='400ms')"
+Inside = Callable[..., "subprocess.CompletedProcess[str]"]
+Found = tuple[tuple[GateCheck, ...], tuple[Finding, ...]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small() -> Iterator[None]:
+    """Fewer calls and smaller messages than the data says: a slow rail must not take minutes."""
+    patch = pytest.MonkeyPatch()
+    data: Mapping[str, Any] = limits()
+    patch.setitem(data["smoke"], "calls", {"eager": 3, "throughput": 3})
+    patch.setitem(data["smoke"], "warmup", 2)
+    patch.setitem(data["full"]["size"], "gloo", 1 << 20)
+    patch.setitem(data["full"], "calls", {"throughput": 1})
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def preset(lab: Lab) -> Preset:
+    pytest.importorskip("torch", reason="the deeper levels launch gloo ranks")
+    return measured_preset(lab, SIZES)
+
+
+@pytest.fixture(scope="module")
+def fabric(lab: Lab, preset: Preset) -> Fabric:
+    specs = gate_specs(lab, preset)
+    return map_cables(specs, scan(specs, deadline_s=20))
+
+
+@pytest.fixture(scope="module")
+def agents(lab: Lab, preset: Preset) -> Iterator[Agents]:
+    with Agents(gate_specs(lab, preset)) as started:
+        yield started
+
+
+@pytest.fixture
+def slowed(lab: Lab, inside: Inside) -> Iterator[None]:
+    """What alpha sends over its first rail is held to 10 Mbit/s; the other direction and rail are as before."""
+    done(inside(lab.nodes[0].pid, LIMIT, F0, "add"))
+    yield
+    done(inside(lab.nodes[0].pid, LIMIT, F0, "del"))
+
+
+def smoked(agents: Agents, preset: Preset, fabric: Fabric) -> Found:
+    return split(all_reduced(agents, Trial(preset, fabric, smoke_plan(preset, fabric), "NODES"), lambda _: None))
+
+
+def outcomes(found: Found) -> dict[str, set[str]]:
+    told: dict[str, set[str]] = {}
+    for one in found[0]:
+        told.setdefault(one.id, set()).add(one.outcome)
+    return told
+
+
+def test_the_preset_tells_what_was_measured(preset: Preset) -> None:
+    assert {one.size for one in preset.latencies if one.view == "eager"} == set(SIZES)
+    assert all(0 < one.low_us <= one.median_us <= one.high_us and one.launches == 2 for one in preset.latencies)
+
+
+def test_healthy_is_go_at_each_level(agents: Agents, preset: Preset, fabric: Fabric) -> None:
+    first = smoked(agents, preset, fabric)
+    assert (outcomes(first), first[1]) == ({PATH: {"ok"}, EXACT: {"ok"}, LATENCY: {"ok"}}, ())
+    second = full(agents, preset, fabric, lambda _: None, "NODES")
+    assert (outcomes(second)[RAIL], second[1]) == ({"ok"}, ())
+
+
+def test_a_slow_direction_is_named_by_both_levels_and_gone_after_the_repair(
+    agents: Agents, preset: Preset, fabric: Fabric, slowed: None
+) -> None:
+    """The real rail is slowed; the other direction of the same cable is not blamed."""
+    found = smoked(agents, preset, fabric)
+    assert "differs" in outcomes(found)[LATENCY]
+    assert {one.id for one in found[1]} == {LATENCY}
+    assert "in both launches" in found[1][0].cause
+    checks, findings = full(agents, preset, fabric, lambda _: None, "NODES")
+    slow = [(one.id, one.node) for one in checks if one.outcome == "differs"]
+    assert slow == [(RAIL, "alpha")]
+    (cause,) = findings
+    assert (cause.id, cause.subject) == (RAIL, f"alpha/{F0}")
+    assert cause.cause.startswith("from alpha to beta ")
+
+
+def test_wrong_sums_in_a_real_launch_are_no_go(
+    agents: Agents, preset: Preset, fabric: Fabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = gate_smoke.errand
+
+    def errand(*of: Any) -> Any:
+        return planted(*of[:-1], {**of[-1], "plant": {"flip": {"rank": 1, "call": 2}, "size": SIZES[0]}})
+
+    monkeypatch.setattr(gate_smoke, "errand", errand)
+    found = smoked(agents, preset, fabric)
+    assert outcomes(found)[EXACT] == {"differs"}
+    assert LATENCY not in outcomes(found)
+    assert "8192 B" in found[1][0].cause
+
+
+def test_a_value_no_launch_can_use_names_a_node_and_shows_its_words(
+    agents: Agents, preset: Preset, fabric: Fabric
+) -> None:
+    found = smoked(agents, with_values(preset, GLOO_SOCKET_IFNAME="absent0"), fabric)
+    ((check,), (cause,)) = found
+    assert (check.id, check.outcome) == (LAUNCH, "differs")
+    assert cause.subject in ("alpha", "beta")
+    assert "absent0" in cause.cause or any("absent0" in line.text for line in cause.evidence)
+
+
+def test_after_all_that_it_is_go_again(agents: Agents, preset: Preset, fabric: Fabric) -> None:
+    found = smoked(agents, preset, fabric)
+    assert {outcome for told in outcomes(found).values() for outcome in told} == {"ok"}
+    assert ALL not in outcomes(found)
