@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.events import Rule, load_rules
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
-    from fabricdoc.nccl.lint import detect_format, lint_pair, lint_text, settings_of
-    from fabricdoc.nccl.lint_settings import FORMATS, Format, Remark, Setting
+    from fabricdoc.nccl.lint import Source, in_order, lint_text, lint_unit, read_source, settings_of
+    from fabricdoc.nccl.lint_formats import detect_format
+    from fabricdoc.nccl.lint_nodes import lint_pair, lint_units_together
+    from fabricdoc.nccl.lint_settings import FORMATS, Format, Place, Remark, Setting
+    from fabricdoc.nccl.lint_units import Unit, arranged, unread_files
     from fabricdoc.nccl.ll128 import ll128_forced
     from fabricdoc.nccl.merge import path_problem
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
@@ -44,8 +47,8 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.sources import LogFile
     from fabricdoc.nccl.speakers import Speaker, moment, speaker
     from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
-    from fabricdoc.nccl.typed import record_of
-    from fabricdoc.nccl.values import check_value
+    from fabricdoc.nccl.typed import record_of, typed
+    from fabricdoc.nccl.values import Nccl, check_value
     from fabricdoc.nccl.variables import Variable, catalogue, circulating, must_agree, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
 
@@ -57,8 +60,11 @@ HOMES = {
     "events": ("Rule", "load_rules"),
     "gids": ("choose_gid", "gid_choices"),
     "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
-    "lint": ("detect_format", "lint_pair", "lint_text", "settings_of"),
-    "lint_settings": ("FORMATS", "Format", "Remark", "Setting"),
+    "lint": ("Source", "in_order", "lint_text", "lint_unit", "read_source", "settings_of"),
+    "lint_formats": ("detect_format",),
+    "lint_nodes": ("lint_pair", "lint_units_together"),
+    "lint_settings": ("FORMATS", "Format", "Place", "Remark", "Setting"),
+    "lint_units": ("Unit", "arranged", "unread_files"),
     "ll128": ("ll128_forced",),
     "merge": ("path_problem",),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
@@ -85,6 +91,8 @@ HOMES = {
     "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
     "typed": ("record_of",),
     "values": ("check_value",),
+    "typed": ("typed",),
+    "values": ("Nccl", "check_value"),
     "variables": ("Variable", "catalogue", "circulating", "must_agree", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
 }
@@ -108,6 +116,8 @@ __all__ = [
     "LogFile",
     "LogReader",
     "Moment",
+    "Nccl",
+    "Place",
     "QueuePairFailure",
     "RankSeen",
     "ReleaseFinder",
@@ -115,13 +125,16 @@ __all__ = [
     "Rule",
     "Selection",
     "Setting",
+    "Source",
     "Span",
     "Speaker",
     "Timeline",
     "Timelines",
+    "Unit",
     "Variable",
     "VariableRead",
     "VersionSeen",
+    "arranged",
     "catalogue",
     "check_value",
     "check_variables",
@@ -136,10 +149,13 @@ __all__ = [
     "gloo_variables",
     "hca_remarks",
     "in_device_order",
+    "in_order",
     "interface_remarks",
     "is_writable",
     "lint_pair",
     "lint_text",
+    "lint_unit",
+    "lint_units_together",
     "ll128_forced",
     "load_rules",
     "merge_proofs",
@@ -154,6 +170,7 @@ __all__ = [
     "path_problem",
     "read_events",
     "read_proof",
+    "read_source",
     "read_timelines",
     "reading",
     "record_of",
@@ -164,6 +181,8 @@ __all__ = [
     "settings_of",
     "speaker",
     "take_interfaces",
+    "typed",
+    "unread_files",
 ]
 
 

@@ -1,6 +1,7 @@
 """What is wrong with a setting: one `Complaint` per thing, with the id that lint and candidates share.
 
-The ids and their severity are here, what makes them true is in `values`, `lists` and `contradictions`.
+The ids and their usual severity are here; what makes them true is in `values`, `lists`, `hazards` and `contradictions`,
+and for what only several files or a scan show, in the modules `lint_*`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,19 @@ SEVERITIES: Mapping[str, Severity] = {
     "carriage-return-kept": "error",
     "space-around-equals": "error",
     "duplicate-variable": "info",
+    "nccl-setting-shadowed": "info",
     "must-agree-differs": "error",
+    "selector-matches-nothing": "error",
+    "selector-matches-too-much": "warning",
+    "cuda-launch-blocking-set": "warning",
+    "nccl-proto-ll-forced": "warning",
+    "ib-timeout-or-retry-too-low": "warning",
+    "ib-disabled-by-env": "error",
+    "wrong-gid-index": "error",
+    "gid-index-link-local": "error",
+    "gid-index-drifted": "error",
+    "gid-index-differs-between-nodes": "error",
+    "gid-index-differs-between-hcas": "error",
 }
 
 
@@ -41,7 +54,8 @@ SEVERITIES: Mapping[str, Severity] = {
 class Complaint:
     """One thing wrong: `culprit` is the part of the value it is about ("" the whole), `fix` a line to write instead.
 
-    `others` are further variables that have part in it (a contradiction).
+    `others` are further variables that have part in it (a contradiction). `level` is how bad this one is, where that is
+    not the usual of its id.
     """
 
     id: str
@@ -50,8 +64,9 @@ class Complaint:
     fix: str = ""
     culprit: str = ""
     others: tuple[str, ...] = ()
+    level: Severity | None = None
 
     @property
     def severity(self) -> Severity:
         """How bad it is; an unknown id is a warning."""
-        return SEVERITIES.get(self.id, "warning")
+        return self.level or SEVERITIES.get(self.id, "warning")

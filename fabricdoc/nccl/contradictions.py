@@ -5,27 +5,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 from fabricdoc.nccl.complaints import Complaint
-from fabricdoc.nccl.values import check_value, read_number
+from fabricdoc.nccl.numbers import number_at_start
+from fabricdoc.nccl.values import ANY, Nccl, check_value
 from fabricdoc.nccl.versions import Release
 
 Variables = Mapping[str, str]
+MOST_NEAR = 32
+"""Unknown names of one set for which the nearest known one is sought: hostile files have thousands."""
 
 
-def check_variables(variables: Variables, release: Release | None = None) -> tuple[Complaint, ...]:
-    """All complaints on a set of variables, one by one first, then about their playing together."""
-    single = [complaint for name, value in variables.items() for complaint in check_value(name, value, release)]
+def check_variables(
+    variables: Variables, release: Release | None = None, nccl: Nccl = ANY, *, most_near: int = MOST_NEAR
+) -> tuple[Complaint, ...]:
+    """All complaints on a set of variables, one by one first, then about their playing together.
+
+    For the NCCL of that release, or the `nccl` meant. The nearest known name is sought for `most_near` unknown ones.
+    """
+    single: list[Complaint] = []
+    unknown = 0
+    for name, value in variables.items():
+        found = check_value(name, value, release, nccl, near=unknown < most_near)
+        unknown += any(complaint.id == "unknown-variable" for complaint in found)
+        single += found
     return (*single, *(complaint for find in _FINDERS for complaint in find(variables)))
 
 
 def number_of(variables: Variables, name: str) -> int | None:
     """The number NCCL reads, None when the variable is not set or empty."""
     value = variables.get(name, "")
-    match = re.match(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", value, re.ASCII)
-    return read_number(match[0].strip())[0] if match else 0 if value else None
+    number = number_at_start(value)
+    return 0 if number is None and value else number
 
 
 def _is(variables: Variables, name: str, number: int) -> bool:

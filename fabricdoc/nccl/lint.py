@@ -1,21 +1,34 @@
 """Lint: settings judged before a launch, at their line and column.
 
-A file's format is told by its name, then by its lines; `*.env` is a file for docker --env-file unless something else is
-said. The judgement of values is `contradictions.check_variables`', the same that candidates get. Reads text, no files.
+`read_source` takes a file apart as its reader would, `lint_unit` judges what one process gets together: an environment
+and NCCL's own files below it. The judgement of values is `contradictions.check_variables`', the same that candidates
+get. Which files belong together is `lint_units`' matter, what several nodes or a scan show `lint_nodes`' and
+`lint_scan`'s. Reads text, no files.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.contradictions import check_variables
 from fabricdoc.nccl.lint_commands import shell_lines
-from fabricdoc.nccl.lint_documents import json_lines, yaml_lines
+from fabricdoc.nccl.lint_documents import yaml_lines
+from fabricdoc.nccl.lint_formats import detect_format
+from fabricdoc.nccl.lint_json import json_lines
 from fabricdoc.nccl.lint_lines import conf_lines, docker_lines, systemd_lines
-from fabricdoc.nccl.lint_settings import MAX_TEXT, MOST_SETTINGS, Format, Remark, Setting, column_of
-from fabricdoc.nccl.variables import must_agree
+from fabricdoc.nccl.lint_settings import (
+    FIRST_WINS,
+    LONGEST,
+    MOST_SETTINGS,
+    Format,
+    Remark,
+    Setting,
+    remark_on,
+)
+from fabricdoc.nccl.values import ANY, Nccl
 from fabricdoc.nccl.versions import Release
 
 Parser = Callable[[list[str], "Release | None"], Iterator[Setting]]
@@ -28,98 +41,117 @@ _PARSERS: Mapping[Format, Parser] = {
     "yaml": yaml_lines,
     "json": json_lines,
 }
-_BY_NAME: Sequence[tuple[str, Format]] = (
-    (r"(?:.*[./-])?nccl\.conf(?:\..*)?", "nccl.conf"),
-    (r".*\.(?:env|env\..*)|\.?env(?:-file|file)?(?:\..*)?", "docker"),
-    (r".*\.(?:ya?ml)", "yaml"),
-    (r".*\.(?:sh|bash|zsh|slurm|sbatch)|\.?(?:bashrc|profile|bash_profile|zshrc)", "shell"),
-    (r".*\.(?:service|socket|unit)|override\.conf", "systemd"),
-    (r".*\.json", "json"),
-)
-LONGEST = 32768
-"""Characters of a line that are read: more than any environment may hold in one variable of NCCL's."""
-
-_LAUNCHER = re.compile(r"(?:^|\s)(?:docker|podman|mpirun|mpiexec|srun|torchrun|vllm|python3?)\s")
-_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
+ONCE = frozenset({"carriage-return-kept"})
+"""What is true of a whole file and is told at its first line only."""
 
 
-def detect_format(name: str, text: str) -> Format:
-    """How a file is read: by its name, else by what its lines look like."""
-    base = name.replace("\\", "/").rpartition("/")[2].lower()
-    for pattern, form in _BY_NAME:
-        if re.fullmatch(pattern, base):
-            return form
-    lines = [line.strip() for line in text.splitlines()[:400] if line.strip() and not line.lstrip().startswith("#")]
-    if text.startswith("#!") or any(re.match(r"export\s+\w+=", line) for line in lines):
-        return "shell"
-    if any(line.startswith(("[Service]", "[Unit]", "Environment=")) for line in lines):
-        return "systemd"
-    if text.lstrip()[:1] in ("{", "["):
-        return "json"
-    if any(_LAUNCHER.search(line) for line in lines):
-        return "command"
-    if any(re.match(r"(?:services|environment|apiVersion|kind|env):", line) for line in lines):
-        return "yaml"
-    return "docker" if lines and all(_ASSIGNMENT.match(line) for line in lines) else "shell"
+class Source(NamedTuple):
+    """A file taken apart; `node` is whose it is ("" where nothing says), `cut` that it holds more than was read."""
+
+    file: str
+    form: Format
+    settings: tuple[Setting, ...]
+    node: str = ""
+    cut: bool = False
+
+    def scopes(self) -> tuple[int, ...]:
+        """The environments in it, in the order of the file."""
+        return tuple(dict.fromkeys(setting.scope for setting in self.settings))
+
+    def only(self, scope: int) -> Source:
+        """The same with the settings of one environment."""
+        return self._replace(settings=tuple(one for one in self.settings if one.scope == scope))
+
+
+class Entry(NamedTuple):
+    """A setting and the file it stands in."""
+
+    file: str
+    setting: Setting
 
 
 def settings_of(
     name: str, text: str, form: Format | None = None, release: Release | None = None
 ) -> tuple[Setting, ...]:
     """The variables a file sets, as its reader takes them. Raises ValueError for JSON that is none."""
-    lines = [line[:LONGEST] for line in text.removeprefix("\ufeff").split("\n")]
-    found = _PARSERS[form or detect_format(name, text)](lines, release)
-    return tuple(setting for setting, _ in zip(found, range(MOST_SETTINGS), strict=False))
+    return read_source(name, text, form, release).settings
+
+
+def read_source(
+    name: str, text: str, form: Format | None = None, release: Release | None = None, node: str = ""
+) -> Source:
+    """A file taken apart; `detect_format` tells its format unless it is given. Raises ValueError for JSON that is none."""
+    form = form or detect_format(name, text)
+    body = text if form == "nccl.conf" else text.removeprefix("\ufeff")
+    lines = body.split("\n")
+    if form != "json":
+        lines = [line[:LONGEST] for line in lines]
+    found = tuple(islice(_PARSERS[form](lines, release), MOST_SETTINGS + 1))
+    return Source(name, form, found[:MOST_SETTINGS], node, cut=len(found) > MOST_SETTINGS)
 
 
 def lint_text(name: str, text: str, form: Format | None = None, release: Release | None = None) -> tuple[Remark, ...]:
     """Everything wrong with the settings of one file, in the order of its lines. Raises ValueError as `settings_of`."""
-    settings = settings_of(name, text, form, release)
-    scopes: dict[int, list[Setting]] = {}
-    for setting in settings:
-        scopes.setdefault(setting.scope, []).append(setting)
-    remarks = [remark for scope in scopes.values() for remark in _scope(name, scope, release)]
-    return tuple(sorted(remarks, key=lambda remark: (remark.line, remark.column)))
+    source = read_source(name, text, form, release)
+    remarks = [one for scope in source.scopes() for one in lint_unit([source.only(scope)], Nccl(release))]
+    return in_order(remarks)
 
 
-def _scope(name: str, settings: Sequence[Setting], release: Release | None) -> Iterator[Remark]:
-    """What is wrong with the settings that one process gets together."""
-    last = {setting.name: setting for setting in settings}
-    written: set[tuple[str, int]] = set()
-    for setting in settings:
-        for complaint in (*setting.wrong, *_again(setting, last)):
-            written.add((complaint.id, setting.line))
-            yield _remark(name, complaint, setting)
-    for complaint in check_variables({setting.name: setting.value for setting in last.values()}, release):
-        setting = last[complaint.name]
-        if (complaint.id, setting.line) not in written:
-            yield _remark(name, complaint, setting)
+def in_order(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
+    """Remarks file by file and line by line; what is true of a whole file once."""
+    files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in remarks))}
+    ordered = sorted(remarks, key=lambda one: (files[one.file], one.line, one.column))
+    first = {(one.file, one.complaint.id): one for one in reversed(ordered) if one.complaint.id in ONCE}
+    return tuple(one for one in ordered if one.complaint.id not in ONCE or first[one.file, one.complaint.id] is one)
 
 
-def _again(setting: Setting, last: Mapping[str, Setting]) -> Iterator[Complaint]:
-    """A variable that a later line sets anew."""
-    winner = last[setting.name]
-    if winner is not setting and setting.name.startswith("NCCL_"):
-        message = f"line {winner.line} sets {setting.name} again, and wins"
-        yield Complaint("duplicate-variable", setting.name, message, "keep one of the two")
+def winners(layers: Sequence[Source]) -> dict[str, Entry]:
+    """What one process gets of files, the strongest file first: every variable with the line that wins."""
+    found: dict[str, Entry] = {}
+    for source in layers:
+        here: dict[str, Entry] = {}
+        for setting in source.settings:
+            if source.form not in FIRST_WINS or setting.name not in here:
+                here[setting.name] = Entry(source.file, setting)
+        found = here | found
+    return found
 
 
-def _remark(file: str, complaint: Complaint, setting: Setting) -> Remark:
-    text = setting.text.removesuffix("\r")[:MAX_TEXT]
-    after = 0 if complaint.id == "export-kept" else setting.column - 1
-    part = complaint.culprit if complaint.culprit and complaint.culprit in text[after:] else setting.name
-    width = len(part) if part in text else 0
-    return Remark(complaint, file, setting.line, column_of(text, part, after), width, text)
+def lint_unit(layers: Sequence[Source], nccl: Nccl = ANY, node: str = "") -> tuple[Remark, ...]:
+    """What is wrong with the settings that one process gets together, from files given strongest first.
+
+    First how lines are written and what a stronger line hides, then the values that win and how they play together.
+    """
+    last = winners(layers)
+    remarks: list[Remark] = []
+    written: set[tuple[str, str, int]] = set()
+    for source in layers:
+        for setting in source.settings:
+            for complaint in setting.wrong:
+                written.add((complaint.id, source.file, setting.line))
+                remarks.append(remark_on(setting, complaint, source.file, node=node))
+            remarks += _hidden(Entry(source.file, setting), last, node)
+    for complaint in check_variables({name: entry.setting.value for name, entry in last.items()}, nccl=nccl):
+        entry = last[complaint.name]
+        if (complaint.id, entry.file, entry.setting.line) not in written:
+            also = tuple(last[name].setting.place(last[name].file) for name in complaint.others if name in last)
+            remarks.append(remark_on(entry.setting, complaint, entry.file, also, node))
+    return tuple(remarks)
 
 
-def lint_pair(files: Mapping[str, Mapping[str, str]]) -> tuple[Complaint, ...]:
-    """What differs between nodes and must agree; `files` holds each node's variables by the node's or file's name."""
-    names = dict.fromkeys(name for variables in files.values() for name in variables if must_agree(name))
-    return tuple(one for name in names for one in _differs(name, files))
-
-
-def _differs(name: str, files: Mapping[str, Mapping[str, str]]) -> Iterator[Complaint]:
-    values = {file: variables.get(name, "not set") for file, variables in files.items()}
-    if len(set(values.values())) > 1:
-        told = ", ".join(f"{value} ({file})" for file, value in list(values.items())[:8])
-        yield Complaint("must-agree-differs", name, f"{name} must be equal on all ranks, and is {told}", "set it alike")
+def _hidden(entry: Entry, last: Mapping[str, Entry], node: str) -> Iterator[Remark]:
+    """A variable that another line of the same file, or a stronger file, sets too: which line wins."""
+    winner, setting = last[entry.setting.name], entry.setting
+    if winner.setting is setting or not setting.name.startswith("NCCL_"):
+        return
+    same = winner.setting.value == setting.value
+    also = (winner.setting.place(winner.file),)
+    if winner.file == entry.file:
+        message = f"line {winner.setting.line} sets {setting.name} too, and wins"
+        complaint = Complaint("duplicate-variable", setting.name, message, "keep one of the two")
+        yield remark_on(setting, complaint, entry.file, also, node)
+    elif not same:
+        place = f"{winner.file}:{winner.setting.line}"
+        message = f"{place} sets {setting.name}={winner.setting.value[:60]} and wins: this line does nothing"
+        complaint = Complaint("nccl-setting-shadowed", setting.name, message, "keep one of the two")
+        yield remark_on(setting, complaint, entry.file, also, node)

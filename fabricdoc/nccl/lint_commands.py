@@ -1,73 +1,161 @@
 """Shell scripts and launch lines: exported variables, prefixes of commands, -e and --env of docker, -x of mpirun.
 
-Nothing is run or expanded: a value with `$` in it is left alone, since only the shell knows it.
+Nothing is run or expanded: a value with `$` in it is left alone, since only the shell knows it. What stands in quotes
+behind `bash -c`, `ssh HOST` and the like is read as commands too, and JSON as what Ray is given for its workers.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from fabricdoc.nccl.lint_lines import split
-from fabricdoc.nccl.lint_settings import Setting, column_of
+from fabricdoc.nccl.complaints import Complaint
+from fabricdoc.nccl.lint_json import variables_in
+from fabricdoc.nccl.lint_settings import Setting
+from fabricdoc.nccl.lint_shell import Text, Word, words_between
 from fabricdoc.nccl.versions import Release
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_OPTIONS = ("-e", "--env", "-x", "--export", "--genv")
-_EQUALS = ("--env=", "--export=", "-e=")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+DEEPEST = 3
+"""Commands in quotes in commands in quotes: how deep they are read."""
+
+_OPTIONS = frozenset({"-e", "--env", "-x", "--export", "--genv", "-genv", "-env", "--setenv", "--container-env"})
+_PAIRS = frozenset({"-genv", "--genv", "-env"})
+"""MPICH's: the name and the value may be two words."""
+_LISTS = frozenset({"--export", "--env", "-x"})
+"""Options whose value may be several assignments with commas between them (srun, Apptainer)."""
+_EQUALS = ("--env=", "--export=", "-e=", "--setenv=", "-x=")
+_NEXT = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)", re.ASCII)
+_OPENERS = frozenset(
+    {"export", "env", "set", "sudo", "declare", "typeset", "readonly", "local", "exec", "nohup", "time", "command"}
+    | {"builtin", "then", "do", "else", "if", "elif", "while", "until", "!", "{", "-x", "--"}
+)  # fmt: skip
+"""Words behind which an assignment still is one."""
+_QUIET = frozenset({"echo", "printf", "grep", "egrep", "sed", "awk", "perl", "test", "[", "[[", "cut", "tr", "rg"})
+"""Programs whose -e and words are text and no variables."""
+_HOSTS = frozenset({"ssh", "pdsh", "clush", "rsh", "pssh"})
+"""Programs whose second word is a host and the rest a command."""
+_HOST_OPTIONS = frozenset({"-p", "-i", "-l", "-o", "-F", "-J", "-w", "-b", "-h"})
+
+
+@dataclass
+class _Command:
+    """How far a command has been read."""
+
+    name: str = ""
+    leading: bool = True
+    option: str = ""
+    pending: str = ""
+    skips: bool = False
 
 
 def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[Setting]:
     """The assignments of a script and of the commands in it, line by line (continued lines are one)."""
-    for number, text, joined in _continued(lines):
-        for word in _words(joined):
-            name, equals, value = word.partition("=")
-            if equals and _NAME.fullmatch(name) and "$" not in value and "`" not in value:
-                first, place = _place(lines, number, name)
-                yield Setting(name, value, first, column_of(place, name), place or text)
+    text = Text.of(lines)
+    for name, value, word in _assignments(text, 0, len(text.whole), 0):
+        yield _setting(name, value, word, lines, text)
 
 
-def _continued(lines: list[str]) -> Iterator[tuple[int, str, str]]:
-    """(number of the first line, its text, the whole command) with lines that end in a backslash joined."""
-    start = 1
-    parts: list[str] = []
-    for number, text in enumerate(lines, 1):
-        if not parts:
-            start = number
-        parts.append(text.removesuffix("\r").removesuffix("\\"))
-        if not text.removesuffix("\r").endswith("\\"):
-            yield start, lines[start - 1], " ".join(parts)
-            parts = []
-    if parts:
-        yield start, lines[start - 1], " ".join(parts)
+def _setting(name: str, value: str, word: Word, lines: list[str], text: Text) -> Setting:
+    line = lines[word.line - 1].removesuffix("\r")
+    found = line.find(name, word.column - 1)
+    column = (found if found >= 0 else word.column - 1) + 1
+    if text.whole[word.stop : word.stop + 2] not in ("\r", "\r\n"):
+        return Setting(name, value, word.line, column, line)
+    message = "the line ends in CR, which a shell takes as part of the value"
+    wrong = Complaint("carriage-return-kept", name, message, "save the file with Unix line ends")
+    return Setting(name, value, word.line, column, line, (wrong,))
 
 
-def _place(lines: list[str], start: int, name: str) -> tuple[int, str]:
-    """The line of a command in which the name stands."""
-    for number in range(start, min(start + 200, len(lines) + 1)):
-        if name + "=" in lines[number - 1]:
-            return number, lines[number - 1]
-    return start, lines[start - 1]
+def _assignments(text: Text, start: int, end: int, depth: int) -> Iterator[tuple[str, str, Word]]:
+    """(name, value, word) of every assignment in a part of the text."""
+    command = _Command()
+    for word in words_between(text, start, end):
+        if word.ends:
+            command = _Command()
+        elif word.text[:1] in "<>" and word.text and not word.inner[1]:
+            command.skips = True  # the next word is a file's name
+        elif command.skips:
+            command.skips = False
+        elif word.inner[1] and word.text.startswith("{"):
+            command.option = ""
+            yield from ((name, value, word) for name, value in variables_in(word.text))
+        elif _is_command(word, command, depth):
+            yield from _assignments(text, *word.inner, depth + 1)
+        else:
+            yield from _set_by(word, command)
 
 
-def _words(command: str) -> Iterator[str]:
-    """Every word that sets a variable: before the command, behind export or env, behind an option that takes one."""
-    leading, after_option = True, False
-    for raw in split(command):
-        word = raw.rstrip(";")
-        if after_option:
-            yield from word.split(",") if "," in word and word.count("=") > 1 else [word]
-        elif leading and _assigns(word):
-            yield word
-        elif any(word.startswith(option) for option in _EQUALS):
-            yield word.partition("=")[2]
-        elif word.startswith("-e") and _assigns(word[2:]):
-            yield word[2:]
-        elif word not in ("export", "env", "set", "sudo", "declare", "-x") and not word.startswith("-"):
-            leading = raw.endswith((";", "&&", "||")) or word in ("&&", "||", ";", "then", "do")
-        after_option = word in _OPTIONS and not (leading and word == "-x")
+def _is_command(word: Word, command: _Command, depth: int) -> bool:
+    """Whether a word in quotes is read as a command line of its own."""
+    if not word.inner[1] or "=" not in word.text or depth >= DEEPEST:
+        return False
+    is_value = command.option or command.pending or (command.leading and _assigns(word.text))
+    return not is_value and command.name not in _QUIET and any(letter.isspace() for letter in word.text)
 
 
-def _assigns(word: str) -> bool:
-    name, equals, _ = word.partition("=")
-    return bool(equals) and _NAME.fullmatch(name) is not None
+def _set_by(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+    """What one word sets: before the command, behind export or env, behind an option that takes one."""
+    option, command.option = command.option, ""
+    if command.pending:
+        name, command.pending = command.pending, ""
+        yield from _value(name, word)
+    elif option:
+        if option in _PAIRS and NAME.fullmatch(word.text):
+            command.pending = word.text
+        parts = _NEXT.split(word.text) if option in _LISTS and command.name not in ("docker", "podman") else [word.text]
+        for part in parts:
+            yield from _assigned(part, word)
+    elif command.leading:
+        yield from _leading(word, command)
+    else:
+        yield from _behind(word, command)
+
+
+def _leading(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+    """Words before the command's name, and behind export and env."""
+    text = word.text
+    if _assigns(text):
+        yield from _assigned(text, word)
+    elif text not in _OPENERS and not text.startswith("-"):
+        command.name = text.rpartition("/")[2]
+        command.leading = False
+
+
+def _behind(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+    """Words behind the command's name: options that set variables, `env` in the middle, a host's command."""
+    text = word.text
+    if command.name in _QUIET:
+        return
+    if text in _OPTIONS:
+        command.option = text
+    elif equals := next((one for one in _EQUALS if text.startswith(one)), ""):
+        for part in _NEXT.split(text[len(equals) :]):
+            yield from _assigned(part, word)
+    elif text.startswith("-e") and _assigns(text[2:]):
+        yield from _assigned(text[2:], word)
+    elif text in ("env", "--"):
+        command.leading = True
+    elif command.name in _HOSTS:
+        command.option = ""
+        if text in _HOST_OPTIONS:
+            command.skips = True  # the next word is the option's
+        elif not text.startswith("-"):
+            command.leading = True
+
+
+def _assigns(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals) and NAME.fullmatch(name) is not None
+
+
+def _assigned(text: str, word: Word) -> Iterator[tuple[str, str, Word]]:
+    name, equals, value = text.partition("=")
+    if equals and NAME.fullmatch(name) and "$" not in value and "`" not in value:
+        yield name, value, word
+
+
+def _value(name: str, word: Word) -> Iterator[tuple[str, str, Word]]:
+    if not word.expands:
+        yield name, word.text, word

@@ -6,7 +6,6 @@ in capitals where it compares case. Pure functions.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -21,6 +20,11 @@ MOST_ENTRIES = 32
 SELECTORS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME")
 EXACT = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 """Names of interfaces as they are: no "=" and no "^" there."""
+SUBSYSTEMS = (
+    *("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "ALLOC_HOST", "CALL", "PROXY", "NVLS"),
+    *("BOOTSTRAP", "REG", "PROFILE", "RAS", "DESTROY", "ALL"),
+)
+"""Words of NCCL_DEBUG_SUBSYS (src/debug.cc, 2.18 to 2.30.7)."""
 _LEVELS = ("LOC", "NVL", "NVB", "C2C", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS")
 _PORT = re.compile(r"\d{1,3}(?::-?\d{0,4}){0,2}", re.ASCII)
 
@@ -152,6 +156,8 @@ def _gid_index(name: str, value: str, release: Release | None) -> Iterator[Compl
 
 
 def _address_range(name: str, value: str, _release: Release | None) -> Iterator[Complaint]:
+    import ipaddress
+
     try:
         ipaddress.ip_network(value, strict=False)
     except ValueError as error:
@@ -180,6 +186,14 @@ def _merge(name: str, value: str, _release: Release | None) -> Iterator[Complain
         )
 
 
+def _subsystems(name: str, value: str, _release: Release | None) -> Iterator[Complaint]:
+    words = value.removeprefix("^").split(",")
+    if strange := [word for word in words if word.upper() not in SUBSYSTEMS]:
+        message = f"NCCL knows no part called {strange[0]!r}, and leaves it out without a word"
+        fix = f"words: {', '.join(SUBSYSTEMS)}"
+        yield Complaint("bad-value", name, message, fix, strange[0] or value, level="warning")
+
+
 Check = Callable[[str, str, "Release | None"], Iterator[Complaint]]
 _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(SELECTORS, _selector),
@@ -190,4 +204,5 @@ _CHECKS: Mapping[str, Check] = {
     "NCCL_IB_ADDR_RANGE": _address_range,
     **dict.fromkeys(("NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL", "NCCL_NET_MERGE_LEVEL"), _level),
     "NCCL_NET_FORCE_MERGE": _merge,
+    "NCCL_DEBUG_SUBSYS": _subsystems,
 }

@@ -1,60 +1,96 @@
 """Whether NCCL takes a value as it is meant: known name, right type, in range, read by this release at all.
 
-Pure functions of name, value and release. Numbers are judged as NCCL reads them (misc/param.cc): strtoll with base 0,
-so that text is 0, what follows digits is ignored and a leading 0 means octal. Lists (selectors, algorithms, ...) are
-`lists`' matter, sets of variables `contradictions`'.
+Pure functions of name, value and the NCCL meant. Numbers are judged as `numbers` reads them. Lists (selectors,
+algorithms, ...) are `lists`' matter, legal values that are mistakes `hazards`', sets of variables `contradictions`'.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fabricdoc.nccl.complaints import Complaint
+from fabricdoc.nccl.hazards import check_hazards
 from fabricdoc.nccl.lists import check_list, has_grammar
+from fabricdoc.nccl.numbers import NUMBER, read_number
 from fabricdoc.nccl.variables import Variable, catalogue, circulating, nearest
 from fabricdoc.nccl.versions import Release, parse_release
 
 MAX_SHOWN = 60
 OWN = ("NCCL_",)
 """Names that begin so are NCCL's or somebody's mistake; other programs' names are left alone."""
+QUOTES = "\"'"
+_NO_QUOTES = str.maketrans("", "", QUOTES)
 
-_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)(.*)", re.DOTALL | re.ASCII)
 _WORDS = re.compile(r"[A-Za-z0-9_.+-]+(?:\|[A-Za-z0-9_.+-]+)+", re.ASCII)
 _RANGE = re.compile(r"(?:(-1)\|)?(-?\d+)\.\.(-?\d+)\b", re.ASCII)
 _BOUND = re.compile(r"(>=|>)\s*(-?\d+)", re.ASCII)
 _YES_NO = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0", "enable": "1", "disable": "0"}
-_DANGEROUS = {
-    "NCCL_CHECKS_DISABLE": "NCCL then checks no arguments: a wrong call corrupts memory instead of failing",
-    "NCCL_MULTI_RANK_GPU_ENABLE": "two ranks on one GPU are let through, which hides clones with equal host ids",
-}
-"""Switches that are dangerous when on."""
+_TYPO = re.compile(r"N{0,2}[CL]{2,4}_|NCCL(?!_)", re.ASCII)
+"""How names begin that were meant to begin with NCCL_."""
+_NEAR_OTHERS = ("TORCH_NCCL_", "GLOO_", "TP_SOCKET")
+"""Other programs' names, of which the catalogue holds some: only what looks very much like one of those is a typo."""
 
 
-def check_value(name: str, value: str, release: Release | None = None) -> tuple[Complaint, ...]:
-    """What is wrong with one variable, for the NCCL of that release (None: any)."""
-    return tuple(_checks(name, value, release))
+@dataclass(frozen=True, slots=True)
+class Nccl:
+    """The NCCL that is meant: its release (None: any), and the names found in its library (None: not looked at).
+
+    `told` says where that is known from, in a few words.
+    """
+
+    release: Release | None = None
+    names: frozenset[str] | None = None
+    told: str = ""
+
+    def lacks(self, variable: Variable) -> bool:
+        """Whether the library was looked at and has not the name, although NCCL's own code would read it."""
+        own = variable.name.startswith(OWN) and variable.area not in ("plugin", "torch")
+        return own and self.names is not None and variable.name not in self.names
 
 
-def _checks(name: str, value: str, release: Release | None) -> Iterator[Complaint]:
+ANY = Nccl()
+
+
+def check_value(
+    name: str, value: str, release: Release | None = None, nccl: Nccl = ANY, *, near: bool = True
+) -> tuple[Complaint, ...]:
+    """What is wrong with one variable, for the NCCL of that release (None: any), or for the `nccl` meant.
+
+    `near` False leaves out the search for the nearest known name, which is slow where a file has thousands.
+    """
+    return tuple(_checks(name, value, Nccl(release) if release else nccl, near=near))
+
+
+def _checks(name: str, value: str, nccl: Nccl, *, near: bool) -> Iterator[Complaint]:
     variable = catalogue().get(name)
     if variable is None:
-        yield from _unknown(name)
+        yield from check_hazards(name, value)
+        yield from _unknown(name, nccl, near=near)
         return
-    yield from _read_by(variable, release)
+    yield from _read_by(variable, nccl)
     if not value:
         yield Complaint("empty-value", name, f"{name} is empty: NCCL takes it as not set", f"leave {name} out")
         return
-    quoted = value[0] in "\"'" and value[-1] == value[0] and len(value) > 1
-    if quoted:
-        message = f"the quotes are part of the value: NCCL reads {shown(value)} with them"
-        yield Complaint("bad-value", name, message, f"{name}={value[1:-1]}", value)
+    if quotes := [letter for letter in value if letter in QUOTES]:
+        message = f"the quotes are part of the value: {reader(name)} gets {shown(value)} with them"
+        fix = f"{name}={value.translate(_NO_QUOTES)}"
+        yield Complaint("env-file-quotes-kept", name, message, fix, value[value.index(quotes[0]) :])
+        return
+    if any(letter < " " for letter in value):
+        yield Complaint("bad-value", name, f"the value holds a control character: {shown(value)}", f"write {name} anew")
         return
     if has_grammar(name):
-        yield from check_list(name, value, release)
+        yield from check_list(name, value, nccl.release)
     if not has_grammar(name) or variable.kind == "int":
         yield from _typed(variable, value)
-    yield from _debug(name, value)
+    yield from check_hazards(name, value)
+
+
+def reader(name: str) -> str:
+    """Who reads a variable of that name."""
+    return "NCCL" if name.startswith(OWN) else "PyTorch"
 
 
 def shown(value: str) -> str:
@@ -63,32 +99,44 @@ def shown(value: str) -> str:
     return repr(text) if not text.isprintable() or text != text.strip() else text
 
 
-def _unknown(name: str) -> Iterator[Complaint]:
+def _unknown(name: str, nccl: Nccl, *, near: bool) -> Iterator[Complaint]:
     other = circulating(name)
     if other is not None and other.kind == "nothing":
         fix = f"use {other.instead}" if other.instead else f"leave {name} out"
         yield Complaint("does-nothing", name, f"{name} does nothing: {other.why}", fix)
     elif other is not None and other.kind == "renamed":
         yield Complaint("removed-variable", name, f"{name} is an old name: {other.why}", f"use {other.instead}")
-    elif other is None and name.startswith(OWN):
-        near = nearest(name, 1)
-        fix = f"did you mean {near[0]}?" if near else f"leave {shown(name)} out"
-        yield Complaint(
-            "unknown-variable", name, f"no release of NCCL reads {shown(name)}, and it will not say so", fix
-        )
+    elif other is None and name not in (nccl.names or ()):
+        yield from _unheard(name, near=near)
 
 
-def _read_by(variable: Variable, release: Release | None) -> Iterator[Complaint]:
-    since, removed = parse_release(variable.since), parse_release(variable.removed)
+def _unheard(name: str, *, near: bool) -> Iterator[Complaint]:
+    """A name that nothing knows: NCCL's own prefix, one that looks like it, or a near miss of another program's."""
+    ours = name.startswith(OWN) or bool(_TYPO.match(name)) or (name.islower() and name.upper() in catalogue())
+    theirs = name.startswith(_NEAR_OTHERS)
+    found = nearest(name, 1, cutoff=0.75 if ours else 0.93) if near and (ours or theirs) else ()
+    if name.startswith(OWN) or found:
+        fix = f"did you mean {found[0]}?" if found else f"leave {shown(name)} out"
+        who = "no release of NCCL reads" if ours else "nobody reads"
+        yield Complaint("unknown-variable", name, f"{who} {shown(name)}, and nothing will say so", fix)
+
+
+def _read_by(variable: Variable, nccl: Nccl) -> Iterator[Complaint]:
+    since, removed, release = parse_release(variable.since), parse_release(variable.removed), nccl.release
+    name, fix = variable.name, f"leave {variable.name} out"
+    there = nccl.names is not None and name in nccl.names
+    if there:
+        return
     if removed is not None and (release is None or release >= removed):
-        message = f"{variable.name} is not read any more since NCCL {variable.removed}: {variable.effect}"
-        yield Complaint("removed-variable", variable.name, message, f"leave {variable.name} out")
+        message = f"{name} is not read any more since NCCL {variable.removed}: {variable.effect}"
+        yield Complaint("removed-variable", name, message, fix)
     elif release is not None and since is not None and release < since and not variable.since.startswith("<="):
         here = ".".join(map(str, release))
-        message = f"NCCL {here} does not read {variable.name} yet (since {variable.since})"
-        yield Complaint(
-            "not-yet-in-this-version", variable.name, message, f"leave it out, or use NCCL {variable.since}"
-        )
+        message = f"NCCL {here} does not read {name} yet (since {variable.since})"
+        yield Complaint("not-yet-in-this-version", name, message, f"leave it out, or use NCCL {variable.since}")
+    elif nccl.lacks(variable):
+        message = f"{name} does nothing here: {nccl.told} does not hold the name"
+        yield Complaint("does-nothing", name, message, fix)
 
 
 def _typed(variable: Variable, value: str) -> Iterator[Complaint]:
@@ -98,15 +146,17 @@ def _typed(variable: Variable, value: str) -> Iterator[Complaint]:
         yield from _number(variable, value)
     elif variable.kind == "enum":
         yield from _word(variable, value)
+    elif value != value.strip():
+        message = f"the blank is part of the value: {reader(variable.name)} gets {shown(value)}"
+        yield Complaint("bad-value", variable.name, message, f"{variable.name}={value.strip()}", value)
 
 
 def _number(variable: Variable, value: str) -> Iterator[Complaint]:
     name = variable.name
     accepted = _WORDS.fullmatch(variable.accepted)
     if accepted and value in variable.accepted.split("|"):
-        yield from _dangerous(name, value)
         return
-    match = _NUMBER.fullmatch(value)
+    match = NUMBER.fullmatch(value)
     if match is None:
         meant = _YES_NO.get(value.strip().lower())
         fix = f"{name}={meant}" if meant else f"{name}=NUMBER ({variable.accepted})"
@@ -122,24 +172,11 @@ def _number(variable: Variable, value: str) -> Iterator[Complaint]:
     elif not in_range(number, variable):
         message = f"{number} is out of range: {name} takes {variable.accepted}"
         yield Complaint("out-of-range", name, message, f"{name}={variable.default.split(' ')[0]} is the default", value)
-    yield from _dangerous(name, match[1] + match[2])
-
-
-def read_number(text: str) -> tuple[int, bool]:
-    """A number as strtoll reads it with base 0, and whether a leading 0 made it octal to somebody's surprise."""
-    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    digits = digits[:20]
-    if digits[:2].lower() == "0x":
-        return sign * int(digits, 16), False
-    if len(digits) > 1 and digits[0] == "0":
-        octal = re.match(r"[0-7]*", digits)
-        return sign * int((octal[0] if octal else "") or "0", 8), True
-    return sign * int(digits), False
 
 
 def in_range(number: int, variable: Variable) -> bool:
     """Whether the catalogue's words allow a number; words that name no bounds allow every one."""
-    default = _NUMBER.match(variable.default)
+    default = NUMBER.match(variable.default)
     if default and read_number(default[1] + default[2])[0] == number:
         return True
     if variable.kind == "bool":
@@ -160,15 +197,3 @@ def _word(variable: Variable, value: str) -> Iterator[Complaint]:
     if words and all(re.fullmatch(r"\w+", word) for word in words) and value.upper() not in map(str.upper, words):
         message = f"NCCL does not know {shown(value)}: {variable.name} takes {variable.accepted}"
         yield Complaint("bad-value", variable.name, message, f"{variable.name}={words[0]}", value)
-
-
-def _dangerous(name: str, text: str) -> Iterator[Complaint]:
-    if name in _DANGEROUS and _NUMBER.fullmatch(text) and read_number(text)[0] == 1:
-        yield Complaint("dangerous-value", name, f"{name}=1: {_DANGEROUS[name]}", f"leave {name} out")
-
-
-def _debug(name: str, value: str) -> Iterator[Complaint]:
-    if name == "NCCL_DEBUG" and value.strip().upper() in ("INFO", "TRACE"):
-        level = value.strip().upper()
-        message = f"NCCL_DEBUG={level} writes to every rank's log; with COLL or TUNING one line a call"
-        yield Complaint("debug-left-on", name, message, "NCCL_DEBUG=WARN (or VERSION) once all is well", value)

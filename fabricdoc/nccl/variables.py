@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 
@@ -87,6 +86,11 @@ def circulating(name: str) -> Circulating | None:
     return next((one for one in known.values() if one.name.endswith("*") and name.startswith(one.name[:-1])), None)
 
 
-def nearest(name: str, count: int = 3) -> tuple[str, ...]:
-    """Up to `count` names of the catalogue that look like `name`, nearest first; () when none does."""
-    return tuple(get_close_matches(name[:128].upper(), catalogue(), n=count, cutoff=0.75))
+def nearest(name: str, count: int = 3, cutoff: float = 0.75) -> tuple[str, ...]:
+    """Up to `count` names of the catalogue that look like `name`, nearest first; () when none does.
+
+    `cutoff` is the least likeness (1.0: the same). Takes a few milliseconds.
+    """
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(name[:128].upper(), catalogue(), n=count, cutoff=cutoff))

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.nccl.complaints import SEVERITIES
-from fabricdoc.nccl.lint import detect_format, lint_pair, lint_text, settings_of
+from fabricdoc.nccl.lint import lint_text, settings_of
+from fabricdoc.nccl.lint_formats import detect_format
+from fabricdoc.nccl.lint_nodes import lint_pair
 from fabricdoc.nccl.lint_settings import FORMATS, MOST_SETTINGS, Format
 
 pytestmark = pytest.mark.unit

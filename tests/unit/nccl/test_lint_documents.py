@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.nccl.lint_documents import json_lines, scalar, yaml_lines
+from fabricdoc.nccl.lint_documents import scalar, yaml_lines
+from fabricdoc.nccl.lint_json import json_lines
 
 pytestmark = pytest.mark.unit
 

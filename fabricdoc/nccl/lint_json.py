@@ -1,0 +1,90 @@
+"""JSON: the environments in a document (`docker inspect`, Ray's runtime_env, VS Code, Nomad), with their lines.
+
+Three forms: objects of names and values, lists of "NAME=value", lists of objects that have a name and a value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from fabricdoc.nccl.lint_settings import MOST_SETTINGS, Setting, column_of
+from fabricdoc.nccl.versions import Release
+
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def json_lines(lines: list[str], _release: Release | None = None) -> Iterator[Setting]:
+    """The variables of a JSON document, each object or list an environment of its own.
+
+    Raises ValueError when it is no JSON, or nested too deeply.
+    """
+    found = [one for one, _ in zip(_walk(_loaded("\n".join(lines))), range(MOST_SETTINGS), strict=False)]
+    where = _where(lines, {name for name, _, _ in found})
+    for name, value, scope in found:
+        number = next(where[name], 1) if name in where else 1
+        yield Setting(name, value, number, column_of(lines[number - 1], name), lines[number - 1], scope=scope)
+
+
+def variables_in(text: str) -> list[tuple[str, str]]:
+    """The variables of a JSON text inside a command; none where it is no JSON."""
+    try:
+        return [(name, value) for name, value, _ in _walk(_loaded(text))]
+    except ValueError:
+        return []
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _where(lines: list[str], names: set[str]) -> dict[str, Iterator[int]]:
+    """For every name the numbers of the lines in which it stands as a word, in one pass over the text."""
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, 1):
+        for name in _WORD.findall(line):
+            if name in names:
+                found.setdefault(name, []).append(number)
+    return {name: iter(numbers) for name, numbers in found.items()}
+
+
+def _walk(document: object) -> Iterator[tuple[str, str, int]]:
+    """(name, value, number of the object or list it stands in) of every variable, depth first."""
+    waiting: list[tuple[object, int]] = [(document, 0)]
+    count = 0
+    while waiting:
+        one, scope = waiting.pop()
+        count += 1
+        if isinstance(one, list):
+            waiting += [(item, count) for item in reversed(one)]
+        elif isinstance(one, str) and _ASSIGNED.match(one):
+            name, _, value = one.partition("=")
+            yield name, value, scope
+        elif isinstance(one, dict) and (pair := _pair(one)):
+            yield *pair, scope
+        elif isinstance(one, dict):
+            nested: list[tuple[object, int]] = []
+            for key, item in one.items():
+                if _NAME.fullmatch(key) and "_" in key and _is_text(item):
+                    yield key, str(item), count
+                else:
+                    nested.append((item, count))
+            waiting += reversed(nested)
+
+
+def _pair(one: dict[str, object]) -> tuple[str, str] | None:
+    """An object that is a name and a value, as Kubernetes writes them."""
+    name, value = one.get("name", one.get("Name")), one.get("value", one.get("Value"))
+    if isinstance(name, str) and _NAME.fullmatch(name) and _is_text(value):
+        return name, str(value)
+    return None
+
+
+def _is_text(item: object) -> bool:
+    return isinstance(item, str | int) and not isinstance(item, bool)
