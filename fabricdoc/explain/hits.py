@@ -5,16 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.seen import Fact, Row, Seen, Set, Sign, Spot
+from fabricdoc.explain.seen import Spot
 
 Confidence = Literal["certain", "likely", "possible"]
 Severity = Literal["error", "warning", "info"]
-Piece = Seen | Set | Fact | Row | Sign | Spot
 MOST_EVIDENCE = 8
 _SAFE = re.compile(r"[\w.,:=^/@%<>+*\[\] -]{1,200}", re.ASCII)
+
+
+@runtime_checkable
+class HasSpot(Protocol):
+    """Whatever stands at a place."""
+
+    @property
+    def spot(self) -> Spot:
+        """Where it stands."""
+
+
+Piece = HasSpot | Spot
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ def spots(*pieces: Piece | Iterable[Piece] | None) -> tuple[Spot, ...]:
     for piece in pieces:
         if piece is None:
             continue
-        listed: Iterable[Piece] = [piece] if isinstance(piece, Piece) else piece
+        listed: Iterable[Piece] = [piece] if isinstance(piece, (Spot, HasSpot)) else piece
         for one in listed:
             spot = one if isinstance(one, Spot) else one.spot
             found.setdefault((spot.file, spot.line), spot)

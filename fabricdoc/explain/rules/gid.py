@@ -143,9 +143,8 @@ def gid_index_drifted(case: Case) -> Answer:
         if moved and (fitting or _failing_on(case, moved[0][0].hca, index)):
             good = right(moved[0])
             failing = _failing_on(case, moved[0][0].hca, index)
-            shown = spots(
-                failing[:1], each, good[0].spot, at(fitting[0], index) and fitting[0][0].spot if fitting else ()
-            )
+            kept = [row for rows in fitting[:1] if (row := at(rows, index))]
+            shown = spots(failing[:1], each, good[0], kept)
             return Hit(shown, _filled(case, each, at(moved[0], index), good), "certain")
     return None
 

@@ -9,13 +9,13 @@ from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.memory import is_gb10
 from fabricdoc.explain.rules.selection import filters, fits
 from fabricdoc.explain.seen import Row, Seen, Set
-from fabricdoc.explain.views import PortView, device_lists, ports
+from fabricdoc.explain.views import PortView, ports
 
 SLOW, BIG = 15.0, 32 << 20
 """Bus bandwidth in GB/s that one cable of a GB10 exceeds on large messages when both functions carry it (about 22)."""
 TWIN = re.compile(r"roce(?P<domain>P\d+)?p(?P<bus>\d+)s(?P<slot>\d+)f(?P<function>\d)$")
 NOT_READY = re.compile(
-    r"(?i)\b401\b|present state|\b802\b|not yet initialized|fabric manager|initialization error|not ready|ILLEGAL_STATE"
+    r"(?i)\b401\b|present state|\b802\b|not yet initialized|initialization error|not ready|ILLEGAL_STATE"
 )
 """Answers of the driver where the NVLink fabric is in no state for multicast."""
 REFUSED = re.compile(
@@ -177,11 +177,6 @@ def nvls_multicast_not_permitted(case: Case) -> Answer:
     return Hit(
         spots(hit[:1], container[:1], support), words(node=hit[0].spot.node), "certain" if container else "likely"
     )
-
-
-def used_devices(case: Case) -> list[str]:
-    """Every device in NCCL's lists."""
-    return [device.name for _seen, listed in device_lists(case) for device in listed.devices]
 
 
 RULES: dict[str, Rule] = {

@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.stack import external_networks
-from fabricdoc.explain.seen import Seen, Set
+from fabricdoc.explain.seen import Seen, Set, Sign
 from fabricdoc.explain.views import networks, uses_sockets
 from fabricdoc.nccl import must_agree
 
@@ -200,7 +200,7 @@ def ranks_share_one_gpu(case: Case) -> Answer:
 
 def nccl_build_specific_hang(case: Case) -> Answer:
     """A hang without an error of the fabric, and builds: one that hangs and one that does not, or one known to."""
-    hang = [*stuck_lines(case), *case.sign("engine-hang", "said-hang")]
+    hang: list[Seen | Sign] = [*stuck_lines(case), *case.sign("engine-hang", "said-hang")]
     builds = case.sign("build-note", "build-known")
     found = versions(case)
     serious = [
@@ -226,11 +226,6 @@ def nccl_build_specific_hang(case: Case) -> Answer:
 
 KNOWN_HANGS = frozenset({"2.28.9"})
 """Releases with hangs of their own that people reported (spark facts P22: vllm 52504, 40969)."""
-
-
-def everybody(case: Case) -> str:
-    """The nodes as a listing."""
-    return listing(case.nodes)
 
 
 RULES: dict[str, Rule] = {

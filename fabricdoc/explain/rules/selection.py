@@ -9,6 +9,7 @@ from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
 from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import (
+    PortView,
     device_lists,
     failed_pairs,
     gid_rows,
@@ -85,7 +86,8 @@ def ib_hca_names_differ_between_nodes(case: Case) -> Answer:
     for each in filters(case):
         if each.spot.node:
             continue
-        good, bad = [], []
+        good: list[tuple[str, list[PortView], list[PortView]]] = []
+        bad: list[tuple[str, list[PortView], list[PortView]]] = []
         for node in dict.fromkeys(port.node for port in ports(case) if port.node):
             mine = [port for port in ports(case) if port.node == node]
             active = [port for port in mine if port.active]
