@@ -142,21 +142,25 @@ def ports(case: Case, node: str = "") -> list[PortView]:
     for fact in case.told("port"):
         if len(fact.path) == 4 and isinstance(fact.path[2], int):
             found[fact.spot.node, str(fact.path[1]), fact.path[2]].setdefault(str(fact.path[3]), fact)
-    views = [_port(key, fields) for key, fields in found.items() if same(key[0], node)]
+    netdevs = {
+        (fact.spot.node, str(fact.path[1])): fact for fact in case.told("netdev") if fact.path[-1] == "operstate"
+    }
+    views = [_port(key, fields, netdevs) for key, fields in found.items() if same(key[0], node)]
     return sorted(views, key=lambda view: (view.node, view.hca, view.number))
 
 
-def _port(key: PortKey, fields: dict[str, Fact]) -> PortView:
-    state = fields.get("state") or next(iter(fields.values()))
-    mtu = fields.get("active_mtu")
-    value = mtu.value if mtu and isinstance(mtu.value, int) else 0
+def _port(key: PortKey, fields: dict[str, Fact], netdevs: dict[tuple[str, str], Fact]) -> PortView:
+    """A port; where no tool tells its state, that of its interface stands for it (ibdev2netdev says no more)."""
 
     def text(name: str) -> str:
         return str(fields[name].value) if name in fields else ""
 
-    return PortView(
-        *key, text("state"), text("netdev"), text("link_layer"), value, state.spot, mtu.spot if mtu else None
-    )
+    below = netdevs.get((key[0], text("netdev")))
+    state = fields.get("state") or below or next(iter(fields.values()))
+    mtu = fields.get("active_mtu")
+    value = mtu.value if mtu and isinstance(mtu.value, int) else 0
+    said = text("state") or {"up": "ACTIVE", "down": "DOWN"}.get(str(below.value) if below else "", "")
+    return PortView(*key, said, text("netdev"), text("link_layer"), value, state.spot, mtu.spot if mtu else None)
 
 
 def addresses(case: Case, node: str = "") -> list[AddressView]:

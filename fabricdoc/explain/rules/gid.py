@@ -18,6 +18,8 @@ from fabricdoc.explain.views import (
 )
 from fabricdoc.nccl import QueuePairFailure
 
+ELSEWHERE = (19, 101)
+"""No such device, network unreachable: the HCA itself can't be used from here, whatever its GID."""
 Tables = dict[tuple[str, str], list[GidRow]]
 
 
@@ -217,7 +219,7 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     if pinned(case) is not None:
         return None
     for seen, pair in failed_pairs(case):
-        if pair.local_gid.lower().startswith("fe80"):
+        if pair.local_gid.lower().startswith("fe80") and pair.errno not in ELSEWHERE:
             return _automatic(case, seen, pair.device, pair.local_gid, pair)
     for seen, error in completions(case):
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):

@@ -20,6 +20,7 @@ from fabricdoc.explain.views import (
 from fabricdoc.nccl import DeviceList, parse_selector
 
 ANY_PORT = -1
+GONE = re.compile(r"No such device|Network is unreachable")
 
 
 def fits(value: str, hca: str, port: int = 1) -> bool:
@@ -308,8 +309,28 @@ def unusable_hca_visible(case: Case) -> Answer:
         if gone or foreign:
             filled = words(hca=pair.device, node=seen.spot.node, keep=",".join(dict.fromkeys(others)))
             lists = [line for line, _listed in device_lists(case) if same(line.spot.node, seen.spot.node)][:1]
-            return Hit(spots(seen, lists, port.spot if port else ()), filled, "certain" if gone else "likely")
-    return None
+            return Hit(spots(seen, lists, port), filled, "certain" if gone else "likely")
+    return _unusable_old(case)
+
+
+def _unusable_old(case: Case) -> Answer:
+    """Releases before 2.24 do not name the HCA: which one it is stays open where several are in the list."""
+    gone = [
+        seen
+        for seen in case.of("err.ibv")
+        if seen.groups.get("call") == "ibv_modify_qp" and GONE.search(seen.groups.get("err", ""))
+    ]
+    if not gone or any(same(each.spot.node, gone[0].spot.node) for each in filters(case)):
+        return None
+    mine = [(line, listed) for line, listed in device_lists(case) if same(line.spot.node, gone[0].spot.node)]
+    good = {row.hca for row in gid_rows(case, gone[0].spot.node) if row.routable}
+    names = [device.name for _line, listed in mine for device in listed.devices]
+    bad = [name for name in names if good and name not in good]
+    filled = words(
+        hca=bad[0] if bad else "", node=gone[0].spot.node, keep=",".join(name for name in names if name in good)
+    )
+    sought = () if bad else ("show_gids in the container: which of these HCAs has a GID there",)
+    return Hit(spots(gone[:1], [line for line, _listed in mine][:1]), filled, "certain" if bad else "likely", sought)
 
 
 def _no_own(case: Case, seen: Seen, remote: str) -> bool:

@@ -1,0 +1,165 @@
+"""Rules of the side channel: interfaces and TCP connections; each with what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.excerpts import addresses, log, told, using, version, warn
+
+pytestmark = pytest.mark.unit
+
+Files = dict[str, str]
+SOCKETS = "Using network Socket"
+IFNAME = "NCCL_SOCKET_IFNAME set by environment to {}"
+
+
+def refused(peer: str, why: str = "Connection refused") -> str:
+    return warn("include/socket.h:403", f"Connect to {peer}<41234> failed : {why}")
+
+
+NOT_FOUND = {
+    "with the interfaces": {
+        "a.log": log("alpha", IFNAME.format("eth7"), warn("bootstrap.cc:115", "Bootstrap : no socket interface found")),
+        "ip_addr.txt": addresses(("enp3s0", "10.1.0.5/24")),
+    },
+    "log alone": {
+        "a.log": log("alpha", IFNAME.format("eth7"), warn("bootstrap.cc:45", "Bootstrap : no socket interface found"))
+    },
+    "told by the env file": {
+        "a.log": log("alpha", warn("bootstrap.cc:45", "Bootstrap : no socket interface found")),
+        "nccl.env": "NCCL_SOCKET_IFNAME=ib9\n",
+    },
+}
+VIRTUAL = {
+    "the failing peer is its address": {
+        "alpha.log": log("alpha", "Bootstrap : Using docker0:172.17.0.1<0>", SOCKETS),
+        "bravo.log": log("bravo", "Bootstrap : Using eno1:10.1.0.6<0>", refused("172.17.0.1")),
+    },
+    "both have the same": {
+        "alpha.log": log("alpha", "Bootstrap: Using docker0:172.17.0.1<0>"),
+        "bravo.log": log("bravo", "Bootstrap: Using docker0:172.17.0.1<0>"),
+    },
+    "newer words": {
+        "alpha.log": log(
+            "alpha",
+            "Bootstrap: Using tailscale0:100.64.0.3<0>",
+            warn(
+                "misc/socket.cc:500", "socketStartConnect: Connect to 100.64.0.9<41234> failed : Connection timed out"
+            ),
+        ),
+    },
+    "a link-local peer": {
+        "alpha.log": log(
+            "alpha",
+            "Bootstrap : Using [0]eno1:10.1.0.5<0> [1]vethab12:fe80::1%vethab12<0>",
+            refused("fe80::9%5", "Network is unreachable"),
+        ),
+    },
+}
+LOOPBACK = {
+    "both meet at lo": {
+        "alpha.log": log("alpha", IFNAME.format("lo"), "Bootstrap : Using lo:127.0.0.1<0>"),
+        "bravo.log": log("bravo", "Bootstrap : Using lo:127.0.0.1<0>", refused("127.0.0.1")),
+    },
+    "a file sets it": {
+        "alpha.log": log(
+            "alpha",
+            "Bootstrap: Using lo:127.0.0.1<0>",
+            warn(
+                "misc/socket.cc:480",
+                "socketPollConnect: connect to 127.0.0.1<33557> returned Connection refused, "
+                "exceeded error retry count after 35 attempts",
+            ),
+        ),
+        "nccl.conf": "NCCL_SOCKET_IFNAME=lo\n",
+    },
+}
+FIREWALL = {
+    "rejected in the subnet": {
+        "a.log": log("alpha", "Bootstrap : Using eno1:10.1.0.5<0>", SOCKETS, refused("10.1.0.6", "No route to host"))
+    },
+    "newer words": {
+        "a.log": log(
+            "alpha",
+            "Bootstrap: Using eno1:10.1.0.5<0>",
+            warn(
+                "misc/socket.cc:480",
+                "socketPollConnect: connect to 10.1.0.6<33557> returned No route to host, "
+                "exceeded error retry count after 35 attempts",
+            ),
+        )
+    },
+    "its rules": {
+        "a.log": log("alpha", "Bootstrap: Using eno1:10.1.0.5<0>", refused("10.1.0.6", "Connection timed out")),
+        "bravo_iptables.txt": "-A INPUT -j REJECT --reject-with icmp-host-prohibited\n",
+    },
+}
+
+
+def rows(table: dict[str, Files]) -> list[object]:
+    return [pytest.param(files, id=name) for name, files in table.items()]
+
+
+@pytest.mark.parametrize("files", rows(NOT_FOUND))
+def test_a_name_that_is_not_there_is_told(files: Files) -> None:
+    assert told(files).verdict == "socket-ifname-not-found"
+
+
+def test_an_interface_that_is_there_is_in_the_fix() -> None:
+    assert any("NCCL_SOCKET_IFNAME==enp3s0" in line for line in told(NOT_FOUND["with the interfaces"]).findings[0].fix)
+
+
+def test_no_interface_without_a_filter_is_not_explained() -> None:
+    document = told({"a.log": log("alpha", warn("bootstrap.cc:45", "Bootstrap : no socket interface found"))})
+    assert document.verdict == "unknown"
+    assert "socket-ifname-not-found" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize("files", rows(VIRTUAL))
+def test_a_virtual_interface_that_fails_is_told(files: Files) -> None:
+    assert told(files).verdict == "virtual-interface-selected"
+
+
+def test_a_virtual_interface_that_works_is_nothing_wrong() -> None:
+    files = {
+        "a.log": log(
+            "alpha",
+            "Bootstrap: Using br-fabric:10.1.0.5<0>",
+            using("mlx5_0"),
+            "Using network IB",
+            "Connected all rings",
+        )
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(LOOPBACK))
+def test_loopback_between_hosts_is_told(files: Files) -> None:
+    assert told(files).verdict == "loopback-selected"
+
+
+def test_loopback_within_a_host_is_nothing_wrong() -> None:
+    files = {
+        "a.log": log("alpha", IFNAME.format("lo"), "Bootstrap: Using lo:127.0.0.1<0>", SOCKETS, "Connected all rings")
+    }
+    assert told(files).verdict == "none"
+
+
+def test_a_peer_that_went_away_over_loopback_is_no_wrong_interface() -> None:
+    line = warn("misc/socket.cc:72", "socketProgress: Connection closed by remote peer localhost<58116>")
+    assert told({"a.log": log("alpha", "Bootstrap: Using lo:127.0.0.1<0>", SOCKETS, line)}).verdict == "unknown"
+
+
+@pytest.mark.parametrize("files", rows(FIREWALL))
+def test_a_rejected_neighbour_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "host-firewall"
+    assert any("10.1.0.6" in line for line in document.findings[0].fix)
+
+
+def test_a_refused_connection_alone_is_no_firewall() -> None:
+    document = told(
+        {"a.log": log("alpha", version("2.10.3"), "Bootstrap : Using eno1:10.1.0.5<0>", refused("10.1.0.6"))}
+    )
+    assert document.verdict == "unknown"
+    assert document.collect

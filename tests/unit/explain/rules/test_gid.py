@@ -1,0 +1,222 @@
+"""Rules of GIDs: pins against tables, what NCCL chose by itself, and what only looks like either."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.excerpts import FE80, addresses, completion, gids, log, modify_qp, told, using, version, warn
+
+pytestmark = pytest.mark.unit
+
+Files = dict[str, str]
+PIN = "NCCL_IB_GID_INDEX set by environment to {}."
+IB = "Using network IB"
+
+
+def usual(hca: str, address: str, *, index: int = 2) -> list[tuple[str, int, str, str]]:
+    """A table as the kernel fills it: fe80 v1 and v2, then the address as v1 and v2 from `index`."""
+    return [(hca, 0, FE80, "v1"), (hca, 1, FE80, "v2"), (hca, index, address, "v1"), (hca, index + 1, address, "v2")]
+
+
+TABLE = gids(*usual("mlx5_0", "10.1.0.5"))
+SCAN = {
+    "read": {
+        "a.log": log(
+            "alpha",
+            version("2.22.3"),
+            using("mlx5_0"),
+            warn("net_ib.cc:300", "NET/IB: read failed in ncclIbRoceGetVersionNum: Invalid argument"),
+        ),
+    },
+    "open, with a table": {
+        "a.log": log(
+            "alpha", warn("net_ib.cc:290", "NET/IB: open failed in ncclIbRoceGetVersionNum: No such file or directory")
+        ),
+        "show_gids.txt": gids(("mlx5_0", 8, "10.1.0.5", "v1"), ("mlx5_0", 9, "10.1.0.5", "v2")),
+    },
+}
+WRONG = {
+    "RoCE v1": {"a.log": log("alpha", PIN.format(2), using("mlx5_0"), IB, completion(12)), "show_gids.txt": TABLE},
+    "the table of a plain env file": {"nccl.env": "NCCL_IB_GID_INDEX=0\n", "show_gids.txt": TABLE},
+    "past the table": {
+        "a.log": log(
+            "alpha",
+            PIN.format(9),
+            warn("misc/ibvwrap.cc:162", "Call to ibv_query_gid failed with error Unknown error -1 errno -1"),
+        )
+    },
+    "an empty slot": {"a.log": log("alpha", PIN.format(3), modify_qp(61, "No data available", "mlx5_0", "::", "::"))},
+    "error 22, no table": {
+        "a.log": log(
+            "alpha", PIN.format(3), modify_qp(22, "Invalid argument", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
+        )
+    },
+}
+LINK_LOCAL = {
+    "told by the table": {"nccl.env": "NCCL_IB_GID_INDEX=1\n", "show_gids.txt": TABLE},
+    "told by the queue pair": {
+        "a.log": log(
+            "alpha",
+            PIN.format(1),
+            modify_qp(
+                110, "Connection timed out", "mlx5_0", "fe80::a00:27ff:fe11:2233", "fe80::a00:27ff:fe11:4455", index=1
+            ),
+        )
+    },
+    "told by a completion": {
+        "a.log": log(
+            "alpha", PIN.format(1), completion(12, local="fe80::a00:27ff:fe11:2233", remote="fe80::1", hca="mlx5_0")
+        )
+    },
+}
+DRIFTED = {
+    "one HCA moved": {
+        "nccl.env": "NCCL_IB_GID_INDEX=3\n",
+        "show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5"), *usual("mlx5_1", "10.2.0.5", index=4)),
+    },
+    "with its failure": {
+        "a.log": log("alpha", PIN.format(3), modify_qp(61, "No data available", "mlx5_1", "::", "::ffff:10.2.0.6")),
+        "show_gids.txt": gids(*usual("mlx5_1", "10.2.0.5", index=5)),
+    },
+}
+DIFFERS = {
+    "zeroconf first on one": {
+        "nccl.env": "NCCL_IB_GID_INDEX=3\n",
+        "alpha_show_gids.txt": gids(
+            *usual("mlx5_0", "169.254.7.7"), ("mlx5_0", 4, "10.1.0.5", "v1"), ("mlx5_0", 5, "10.1.0.5", "v2")
+        ),
+        "bravo_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.6")),
+    },
+    "no common index": {
+        "nccl.env": "NCCL_IB_GID_INDEX=1\n",
+        "alpha_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5", index=4)),
+        "bravo_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.6")),
+    },
+}
+AUTOMATIC = {
+    "110 from fe80": {
+        "a.log": log(
+            "alpha",
+            version("2.23.4"),
+            using("mlx5_0"),
+            modify_qp(
+                110, "Connection timed out", "mlx5_0", "fe80::a00:27ff:fe11:2233", "fe80::a00:27ff:fe11:4455", index=0
+            ),
+        )
+    },
+    "with a bare table": {
+        "a.log": log(
+            "alpha", version("2.23.4"), completion(12, local="fe80::a00:27ff:fe11:2233", remote="fe80::1", hca="mlx5_0")
+        ),
+        "show_gids.txt": gids(("mlx5_0", 0, FE80, "v1"), ("mlx5_0", 1, FE80, "v2")),
+    },
+}
+
+
+def rows(table: dict[str, Files]) -> list[object]:
+    return [pytest.param(files, id=name) for name, files in table.items()]
+
+
+@pytest.mark.parametrize("files", rows(SCAN))
+def test_a_table_that_can_not_be_read_is_told(files: Files) -> None:
+    assert told(files).verdict == "gid-scan-einval-container"
+
+
+def test_the_pods_own_slot_is_in_the_fix() -> None:
+    assert any("NCCL_IB_GID_INDEX=9" in line for line in told(SCAN["open, with a table"]).findings[0].fix)
+
+
+def test_another_read_failure_is_no_scan_of_gids() -> None:
+    files = {"a.log": log("alpha", warn("net_ib.cc:300", "NET/IB: read failed in somethingElse: Invalid argument"))}
+    assert told(files).verdict == "unknown"
+
+
+@pytest.mark.parametrize("files", rows(WRONG))
+def test_a_wrong_pin_is_told(files: Files) -> None:
+    assert told(files).verdict == "wrong-gid-index"
+
+
+def test_the_right_slot_is_in_cause_and_fix() -> None:
+    finding = told(WRONG["RoCE v1"]).findings[0]
+    assert "stands at index 3" in finding.cause
+    assert any("NCCL_IB_GID_INDEX=3" in line for line in finding.fix)
+
+
+def test_a_pin_that_is_right_is_nothing_wrong() -> None:
+    files = {"a.log": log("alpha", PIN.format(3), using("mlx5_0"), IB), "show_gids.txt": TABLE}
+    assert told(files).verdict == "none"
+
+
+def test_automatic_choice_is_no_pin() -> None:
+    assert told({"nccl.env": "NCCL_IB_GID_INDEX=-1\n", "show_gids.txt": TABLE}).verdict == "none"
+
+
+def test_a_pin_is_only_held_against_the_hcas_of_the_list() -> None:
+    table = gids(*usual("mlx5_0", "10.1.0.5"), *usual("mlx5_1", "10.2.0.5", index=4))
+    files = {"nccl.env": "NCCL_IB_GID_INDEX=3\nNCCL_IB_HCA==mlx5_0\n", "show_gids.txt": table}
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(LINK_LOCAL))
+def test_a_link_local_pin_is_told(files: Files) -> None:
+    assert told(files).verdict == "gid-index-link-local"
+
+
+def test_a_routable_queue_pair_with_a_pin_is_not_link_local() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
+    assert told({"a.log": log("alpha", PIN.format(3), line)}).verdict == "rdma-path-timeout"
+
+
+@pytest.mark.parametrize("files", rows(DRIFTED))
+def test_a_pin_that_moved_on_one_hca_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "gid-index-drifted"
+    assert "mlx5_1" in document.findings[0].cause
+
+
+def test_two_hcas_with_one_layout_have_not_drifted() -> None:
+    files = {
+        "nccl.env": "NCCL_IB_GID_INDEX=3\n",
+        "show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5"), *usual("mlx5_1", "10.2.0.5")),
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(DIFFERS))
+def test_a_pin_that_is_right_on_one_node_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "gid-index-differs-between-nodes"
+    assert document.findings[0].subject.startswith("alpha")
+
+
+def test_two_nodes_with_one_layout_do_not_differ() -> None:
+    files = {
+        "nccl.env": "NCCL_IB_GID_INDEX=3\n",
+        "alpha_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5")),
+        "bravo_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.6")),
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(AUTOMATIC))
+def test_an_automatic_link_local_choice_is_told(files: Files) -> None:
+    assert told(files).verdict == "gid-auto-selected-link-local"
+
+
+def test_a_table_with_something_better_speaks_against_it() -> None:
+    files = {**AUTOMATIC["110 from fe80"], "show_gids.txt": TABLE}
+    document = told(files)
+    assert document.verdict == "rdma-path-timeout"
+    assert "gid-auto-selected-link-local" in [one.id for one in document.considered]
+
+
+def test_one_end_without_an_address_is_told() -> None:
+    line = modify_qp(22, "Invalid argument", "mlx5_0", "fe80::a00:27ff:fe11:2233", "::ffff:10.1.0.6", index=0)
+    document = told({"a.log": log("alpha", version("2.28.9"), line)})
+    assert document.verdict == "gid-missing-at-one-end"
+    assert "this end" in document.findings[0].cause
+
+
+def test_two_addressed_ends_miss_no_gid() -> None:
+    line = modify_qp(22, "Invalid argument", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
+    assert told({"a.log": log("alpha", line), "ip_addr.txt": addresses(("eno1", "10.1.0.5/24"))}).verdict == "unknown"

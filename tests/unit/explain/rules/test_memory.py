@@ -1,0 +1,212 @@
+"""Rules of memory and direct access: limits, /dev/shm, DMA-BUF, peermem, ACS, IOMMU; each with what looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.excerpts import bare, completion, log, told, using, version, warn
+
+pytestmark = pytest.mark.unit
+
+Files = dict[str, str]
+IB, SOCKETS = "Using network IB", "Using network Socket"
+GDR = "Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA"
+PEER = "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"
+LIMIT = "max locked memory           (kbytes, -l) {}\n"
+ACS = "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir{0} CmpltRedir{0} UpstreamFwd{0} EgressCtrl- DirectTrans-\n"
+BRIDGE = "00:01.1 PCI bridge: Intel Corporation Device 352a\n"
+HANG = "[rank0]:[E1130 10:00:00 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n"
+
+
+def failed(call: str, why: str, place: str = "misc/ibvwrap.cc:278") -> str:
+    return warn(place, f"Call to {call} failed with error {why}")
+
+
+MEMLOCK = {
+    "registration": {
+        "a.log": log("alpha", IB, failed("ibv_reg_mr", "Cannot allocate memory")),
+        "ulimit.txt": LIMIT.format(64),
+    },
+    "queue pair": {
+        "a.log": log("alpha", IB, failed("ibv_create_qp", "Cannot allocate memory")),
+        "alpha_ulimit.txt": LIMIT.format(8192),
+    },
+    "no limit told": {"a.log": log("alpha", IB, failed("ibv_reg_mr_iova2", "Cannot allocate memory"))},
+    "with errno": {
+        "a.log": log(
+            "alpha",
+            IB,
+            warn("misc/ibvwrap.cc:20", "Call to ibv_create_cq failed with error Cannot allocate memory errno 12"),
+        )
+    },
+}
+SHM = {
+    "new words": {
+        "a.log": log(
+            "alpha",
+            SOCKETS,
+            warn(
+                "misc/shmutils.cc:88",
+                "Error: failed to extend /dev/shm/nccl-XyZ to 9637892 bytes, error: No space left on device (28)",
+            ),
+        )
+    },
+    "old words": {
+        "a.log": log(
+            "alpha",
+            warn("include/shm.h:28", "Call to posix_fallocate failed : No space left on device"),
+            "include/shm.h:41 -> 2",
+            warn(
+                "include/shm.h:48", "Error while creating shared memory segment nccl-shm-recv-5d-0-1-0 (size 9637888)"
+            ),
+        )
+    },
+    "bus error": {"a.log": log("alpha", SOCKETS) + "Bus error (core dumped): insufficient shared memory (shm)\n"},
+}
+DMABUF = {
+    "old words": {
+        "a.log": log(
+            "alpha", IB, "DMA-BUF is available on GPU device 0", failed("ibv_reg_dmabuf_mr", "Operation not supported")
+        )
+    },
+    "with errno": {
+        "a.log": log(
+            "alpha",
+            IB,
+            warn("misc/ibvwrap.cc:288", "Call to ibv_reg_dmabuf_mr failed with error Operation not supported errno 95"),
+        )
+    },
+}
+OFF = "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"
+PEERMEM = {
+    "loaded and off": {
+        "a.log": log("alpha", using("mlx5_0"), OFF, IB),
+        "lsmod.txt": "Module                  Size  Used by\nnvidia_peermem         16384  0\nib_core               450560  1 mlx5_ib\n",
+    },
+    "bad address": {"a.log": log("alpha", IB, failed("ibv_reg_mr", "Bad address"))},
+    "the module refuses": {
+        "a.log": log("alpha", OFF, IB),
+        "dmesg.txt": "[ 5.1] nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -22)\n",
+    },
+}
+GPUDIRECT = {
+    "protection error": {"a.log": log("alpha", GDR, IB, completion(4, 81)), "lspci.txt": BRIDGE + ACS.format("+")},
+    "no dump": {"a.log": log("alpha", GDR, IB, completion(4, 81))},
+    "remote access": {"a.log": log("alpha", GDR, IB, completion(10, 136)), "lspci_acs.txt": ACS.format("+")},
+}
+P2P = {
+    "log ends": {"a.log": log("alpha", PEER, "Connected all rings"), "lspci.txt": BRIDGE + ACS.format("+")},
+    "watchdog": {"a.log": log("alpha", PEER) + HANG, "lspci_acs.txt": ACS.format("+")},
+}
+IOMMU = {
+    "command line": {
+        "a.log": log("alpha", PEER) + HANG,
+        "cmdline.txt": "BOOT_IMAGE=/vmlinuz-6.8.0 root=/dev/sda2 ro amd_iommu=on\n",
+    },
+    "faults": {
+        "a.log": log("alpha", PEER),
+        "dmesg.txt": "[ 9.1] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0040 address=0x1000 flags=0x0020]\n",
+    },
+    "kernel's words": {
+        "a.log": log("alpha", PEER, "Connected all rings"),
+        "dmesg.txt": "[ 0.5] iommu: Default domain type: Translated\n",
+    },
+}
+
+
+def rows(table: dict[str, Files]) -> list[object]:
+    return [pytest.param(files, id=name) for name, files in table.items()]
+
+
+@pytest.mark.parametrize("files", rows(MEMLOCK))
+def test_a_low_limit_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "memlock-limit-too-low"
+    assert document.findings[0].confidence == ("certain" if len(files) > 1 else "likely")
+
+
+def test_memory_that_is_not_limited_is_another_cause() -> None:
+    files = {**MEMLOCK["registration"], "ulimit.txt": LIMIT.format("unlimited")}
+    document = told(files)
+    assert document.verdict == "unknown"
+    assert "memlock-limit-too-low" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize("files", rows(SHM))
+def test_a_small_shm_is_told(files: Files) -> None:
+    assert told(files).verdict == "dev-shm-too-small"
+
+
+def test_a_segment_that_is_made_is_nothing_wrong() -> None:
+    assert told({"a.log": log("alpha", "Channel 00 : 1[1] -> 0[0] via SHM/direct/direct", SOCKETS)}).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(DMABUF))
+def test_a_driver_without_dmabuf_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "dmabuf-unsupported"
+    assert any("NCCL_DMABUF_ENABLE=0" in line for line in document.findings[0].fix)
+
+
+def test_another_failure_of_dmabuf_is_not_unsupported() -> None:
+    document = told({"a.log": log("alpha", IB, failed("ibv_reg_dmabuf_mr", "Invalid argument"))})
+    assert document.verdict == "unknown"
+    assert "dmabuf-unsupported" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize("files", rows(PEERMEM))
+def test_an_unregistered_module_is_told(files: Files) -> None:
+    assert told(files).verdict == "peermem-not-registered"
+
+
+def test_gpudirect_that_is_off_without_the_module_is_harmless() -> None:
+    document = told({"a.log": log("alpha", using("mlx5_0"), OFF, IB)})
+    assert document.verdict == "none"
+    assert "gpudirect-off" in [one.id for one in document.findings]
+
+
+def test_gpudirect_that_is_off_on_a_gb10_is_right() -> None:
+    files = {**PEERMEM["loaded and off"], "smi.txt": "| 0  NVIDIA GB10  On |\n"}
+    document = told(files)
+    assert document.verdict == "none"
+    assert "peermem-not-registered" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize("files", rows(GPUDIRECT))
+def test_redirected_gpudirect_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "acs-breaks-gpudirect"
+    assert document.findings[0].confidence == ("certain" if len(files) > 1 else "likely")
+
+
+def test_bridges_without_redirect_speak_against_it() -> None:
+    files = {"a.log": log("alpha", GDR, IB, completion(4, 81)), "lspci.txt": BRIDGE + ACS.format("-")}
+    document = told(files)
+    assert document.verdict == "unknown"
+    assert "acs-breaks-gpudirect" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize("files", rows(P2P))
+def test_redirected_peer_access_is_told(files: Files) -> None:
+    assert told(files).verdict == "acs-breaks-p2p"
+
+
+def test_redirects_without_peer_access_are_nothing_wrong() -> None:
+    files = {
+        "a.log": log("alpha", "Channel 00 : 1[1] -> 0[0] via SHM/direct/direct"),
+        "lspci.txt": BRIDGE + ACS.format("+"),
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(IOMMU))
+def test_a_translating_iommu_is_told(files: Files) -> None:
+    assert told(files).verdict == "iommu-breaks-p2p"
+
+
+def test_pass_through_is_no_translation() -> None:
+    files = {
+        "a.log": log("alpha", version("2.27.5"), PEER, bare("")),
+        "cmdline.txt": "BOOT_IMAGE=/vmlinuz amd_iommu=on iommu=pt\n",
+    }
+    assert told(files).verdict == "none"

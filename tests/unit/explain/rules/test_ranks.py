@@ -1,0 +1,186 @@
+"""Rules of ranks against each other: versions, plugins, settings, hosts and GPUs; each with what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.excerpts import bare, log, told, using, version, warn
+
+pytestmark = pytest.mark.unit
+
+Files = dict[str, str]
+IB, SOCKETS = "Using network IB", "Using network Socket"
+SHAPE = "comm 0x55 rank {} nRanks {} nNodes {} localRanks 1 localRank 0 MNNVL 0"
+INIT = "ncclCommInitRank comm 0x55 rank {} nranks 2 cudaDev 0 nvmlDev 0 busId 1a000 commId 0x9 - Init START"
+HANG = (
+    "[rank0]:[E1130 10:00:00.0 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) "
+    "ran for 600012 milliseconds before timing out."
+)
+
+VERSIONS = {
+    "banners": {
+        "alpha.log": log("alpha", bare("NCCL version 2.21.5+cuda12.4"), SOCKETS),
+        "bravo.log": log("bravo", version("2.19.3"), SOCKETS),
+    },
+    "NCCL says so": {
+        "a.log": log(
+            "alpha", warn("init.cc:1", "Mismatched NCCL version detected : rank 0 version 22807 rank 1 version 22809")
+        )
+    },
+    "one interleaved log": {"all.log": log("alpha", version("2.27.5"), IB) + log("bravo", version("2.28.9"), IB)},
+}
+PLUGINS = {
+    "one has HPC-X": {
+        "alpha.log": log("alpha", "Using network IBext_v8"),
+        "bravo.log": log("bravo", "NET/Plugin: Could not find: libnccl-net.so.", IB),
+    },
+    "libfabric and sockets": {
+        "alpha.log": log("alpha", "Using network AWS Libfabric"),
+        "bravo.log": log("bravo", SOCKETS),
+    },
+    "RDMA and sockets": {"alpha.log": log("alpha", using("mlx5_0"), IB), "bravo.log": log("bravo", SOCKETS)},
+}
+OFI = {
+    "old words": {
+        "a.log": log("alpha", warn("get_ofi_provider:312", "NET/OFI Could not find any optimal provider"), SOCKETS)
+    },
+    "newer words": {
+        "a.log": log("alpha", warn("nccl_ofi_net.c:1", "NET/OFI No eligible providers were found"), SOCKETS)
+    },
+}
+TRUNCATED = warn(
+    "net_socket.cc:500",
+    "NET/Socket : peer 10.1.0.6<40000> message truncated : receiving 524288 bytes instead of 65536. ",
+)
+SETTINGS = {
+    "logs": {
+        "alpha.log": log("alpha", "NCCL_PROTO set by environment to LL", SOCKETS, TRUNCATED),
+        "bravo.log": log("bravo", "NCCL_PROTO set by environment to Simple", SOCKETS),
+    },
+    "env files": {
+        "alpha.env": "NCCL_ALGO=allreduce:ring\nNCCL_IB_HCA=mlx5_0\n",
+        "bravo.env": "NCCL_ALGO=allreduce:tree\nNCCL_IB_HCA=mlx5_1\n",
+        "alpha.log": log("alpha", IB, TRUNCATED),
+    },
+    "set on one only": {
+        "alpha.log": log("alpha", "NCCL_BUFFSIZE set by environment to 1048576.", SOCKETS, TRUNCATED),
+        "bravo.log": log("bravo", "NCCL_DEBUG set by environment to INFO", SOCKETS),
+    },
+    "sizes alone": {"a.log": log("alpha", SOCKETS, TRUNCATED)},
+}
+IDENTITY = {
+    "peer copies between hosts": {
+        "alpha.log": log("alpha", INIT.format(0), "Channel 00/0 : 0[0] -> 1[0] via P2P/IPC"),
+        "bravo.log": log("bravo", INIT.format(1)),
+    },
+    "one node counted": {
+        "alpha.log": log("alpha", SHAPE.format(0, 2, 1)),
+        "bravo.log": log("bravo", SHAPE.format(1, 2, 1)),
+    },
+    "the old dialect": {
+        "n.east.log": "n:11:12 [0] INFO Ring 00 : 0[0] -> 1[1] via P2P/IPC\n",
+        "n.west.log": "n:21:22 [1] INFO Ring 00 : 1[1] -> 0[0] via P2P/IPC\n",
+    },
+}
+DOUBLE = warn("init.cc:800", "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000")
+
+
+def rows(table: dict[str, Files]) -> list[object]:
+    return [pytest.param(files, id=name) for name, files in table.items()]
+
+
+@pytest.mark.parametrize("files", rows(VERSIONS))
+def test_two_releases_are_told(files: Files) -> None:
+    assert told(files).verdict == "nccl-version-mismatch"
+
+
+def test_the_releases_are_named() -> None:
+    assert "2.28.7 and 2.28.9" in told(VERSIONS["NCCL says so"]).findings[0].cause
+
+
+def test_one_release_in_two_builds_is_no_mismatch() -> None:
+    files = {
+        "alpha.log": log("alpha", version("2.28.9"), IB),
+        "bravo.log": log("bravo", "NCCL version 2.28.9+cuda13.0", IB),
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(PLUGINS))
+def test_different_networks_are_told(files: Files) -> None:
+    assert told(files).verdict == "net-plugin-mismatch-between-nodes"
+
+
+def test_one_plugin_everywhere_is_nothing_wrong() -> None:
+    files = {"alpha.log": log("alpha", "Using network IBext_v8"), "bravo.log": log("bravo", "Using network IBext_v8")}
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(OFI))
+def test_libfabric_without_a_provider_is_told(files: Files) -> None:
+    document = told(files | {"b.log": log("alpha", warn("ibvwrap.cc:63", "Failed to open libibverbs.so[.1]"))})
+    assert document.verdict == "ofi-no-usable-provider"
+    assert "libibverbs-missing" in [one.id for one in document.considered]
+
+
+def test_libfabric_with_a_provider_is_nothing_wrong() -> None:
+    lines = ("NET/OFI Selected Provider is efa (found 4 nics)", "Using network AWS Libfabric")
+    assert told({"a.log": log("alpha", *lines)}).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(SETTINGS))
+def test_settings_that_differ_are_told(files: Files) -> None:
+    assert told(files).verdict == "env-differs-between-ranks"
+
+
+def test_settings_that_may_differ_are_nothing_wrong() -> None:
+    files = {
+        "alpha.log": log("alpha", "NCCL_SOCKET_IFNAME set by environment to eno1", SOCKETS),
+        "bravo.log": log("bravo", "NCCL_SOCKET_IFNAME set by environment to eno2", SOCKETS),
+    }
+    assert told(files).verdict == "none"
+
+
+@pytest.mark.parametrize("files", rows(IDENTITY))
+def test_two_hosts_that_look_like_one_are_told(files: Files) -> None:
+    assert told(files).verdict == "host-identity-collision"
+
+
+def test_peer_copies_within_a_host_are_nothing_wrong() -> None:
+    lines = (INIT.format(0), "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC")
+    assert told({"a.log": log("alpha", *lines) + log("alpha", INIT.format(1), gpu=1, pid=99)}).verdict == "none"
+
+
+def test_two_nodes_counted_are_two() -> None:
+    files = {"alpha.log": log("alpha", SHAPE.format(0, 2, 2)), "bravo.log": log("bravo", SHAPE.format(1, 2, 2))}
+    assert told(files).verdict == "none"
+
+
+def test_a_shared_gpu_is_told() -> None:
+    document = told({"a.log": log("alpha", version("2.27.5"), DOUBLE)})
+    assert document.verdict == "ranks-share-one-gpu"
+    assert "1a000" in document.findings[0].cause
+
+
+def test_a_gpu_shared_between_hosts_is_another_cause() -> None:
+    files = {"alpha.log": log("alpha", version("2.27.5"), DOUBLE), "bravo.log": log("bravo", version("2.27.5"), DOUBLE)}
+    document = told(files)
+    assert document.verdict == "host-identity-collision"
+    assert "ranks-share-one-gpu" in [one.id for one in document.considered]
+
+
+def test_a_hang_of_a_known_build_with_graphs_is_told() -> None:
+    text = log("alpha", version("2.28.9"), IB) + "INFO Capturing CUDA graph shapes\n" + HANG + "\n"
+    assert told({"a.log": text}).verdict == "nccl-build-specific-hang"
+
+
+def test_a_hang_of_another_build_is_not_explained() -> None:
+    text = log("alpha", version("2.30.7"), IB) + HANG + "\n"
+    assert told({"a.log": text}).verdict == "unknown"
+
+
+def test_two_builds_of_which_one_hangs_are_told() -> None:
+    notes = "nccl 2.29.2 (wheel): hangs at the third step\nnccl 2.29.3 (wheel): works, 4 h without a hang\n"
+    files = {"alpha.log": log("alpha", version("2.29.2"), IB) + HANG + "\n", "builds.txt": notes}
+    assert told(files).verdict == "nccl-build-specific-hang"

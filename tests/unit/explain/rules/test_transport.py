@@ -1,0 +1,161 @@
+"""Rules of connections between HCAs: who does not reach whom, and why; each with what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.excerpts import completion, gids, log, modify_qp, told, using, version, warn
+
+pytestmark = pytest.mark.unit
+
+Files = dict[str, str]
+IB = "Using network IB"
+TWO_RAILS = gids(("mlx5_0", 3, "10.1.0.5", "v2"), ("mlx5_1", 3, "10.2.0.5", "v2"))
+TIMED_OUT = (110, "Connection timed out")
+
+
+def pair(hca: str, local: str, remote: str, errno: int = 110) -> str:
+    return modify_qp(errno, "Connection timed out", hca, f"::ffff:{local}", f"::ffff:{remote}")
+
+
+LOW = {
+    "retry count": {"a.log": log("alpha", "NCCL_IB_RETRY_CNT set by environment to 1.", IB, completion(12))},
+    "time, in the env file": {"a.log": log("alpha", IB, completion(12)), "nccl.env": "NCCL_IB_TIMEOUT=5\n"},
+    "the oldest words": {
+        "a.log": log(
+            "alpha",
+            "NCCL_IB_TIMEOUT set by environment to 2.",
+            IB,
+            warn("transport/net_ib.cc:839", "NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129"),
+        )
+    },
+}
+PATH = {
+    "completion": {"a.log": log("alpha", version("2.21.5"), IB, completion(12))},
+    "queue pair": {"a.log": log("alpha", version("2.28.9"), IB, pair("mlx5_0", "10.1.0.5", "10.1.0.6"))},
+    "the old words": {
+        "a.log": log(
+            "alpha",
+            version("2.16.2"),
+            IB,
+            warn("misc/ibvwrap.cc:160", "Call to ibv_modify_qp failed with error Connection timed out"),
+        )
+    },
+    "with flushed ones": {"a.log": log("alpha", IB, completion(5, 249), completion(12))},
+}
+INTRA = {
+    "both are mine": {"a.log": log("alpha", IB, pair("mlx5_0", "10.1.0.5", "10.2.0.5")), "show_gids.txt": TWO_RAILS},
+    "completion": {
+        "a.log": log("alpha", IB, completion(12, local="::ffff:10.1.0.5", remote="::ffff:10.2.0.5", hca="mlx5_0")),
+        "show_gids.txt": TWO_RAILS,
+    },
+}
+CROSSED = {
+    "with the table": {"a.log": log("alpha", IB, pair("mlx5_0", "10.1.0.5", "10.2.0.6")), "show_gids.txt": TWO_RAILS},
+    "log alone": {
+        "a.log": log(
+            "alpha",
+            "NCCL_CROSS_NIC set by environment to 1.",
+            using("mlx5_0", "mlx5_1"),
+            "NCCL_IB_HCA set to =mlx5_0,mlx5_1",
+            IB,
+            pair("mlx5_0", "10.1.0.5", "10.2.0.6"),
+        )
+    },
+    "a completion": {
+        "a.log": log("alpha", IB, completion(12, local="::ffff:10.1.0.5", remote="::ffff:10.2.0.6", hca="mlx5_0")),
+        "show_gids.txt": TWO_RAILS,
+    },
+}
+SICK = {
+    "event": {
+        "a.log": log(
+            "alpha",
+            IB,
+            warn("transport/net_ib.cc:219", "NET/IB : mlx5_0:1 async fatal event: local catastrophic error"),
+            completion(12),
+        )
+    },
+    "kernel": {
+        "a.log": log("alpha", IB, completion(12)),
+        "alpha_dmesg.txt": "[ 99.1] mlx5_core 0000:17:00.0: mlx5_health_try_recover:330: health compromised\n",
+    },
+}
+
+
+def rows(table: dict[str, Files]) -> list[object]:
+    return [pytest.param(files, id=name) for name, files in table.items()]
+
+
+@pytest.mark.parametrize("files", rows(LOW))
+def test_too_little_time_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "ib-timeout-or-retry-too-low"
+    assert "rdma-path-timeout" in [one.id for one in document.considered]
+
+
+def test_a_usual_time_is_not_too_little() -> None:
+    files = {"a.log": log("alpha", "NCCL_IB_TIMEOUT set by environment to 22.", IB, completion(12))}
+    assert told(files).verdict == "rdma-path-timeout"
+
+
+@pytest.mark.parametrize("files", rows(PATH))
+def test_no_answer_is_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "rdma-path-timeout"
+    assert document.findings[0].confidence == "likely"
+    assert document.collect
+
+
+def test_flushed_work_follows_another_error() -> None:
+    text = told(PATH["with flushed ones"]).findings[0].evidence[0].text
+    assert "status=12" in text
+
+
+def test_flushed_work_alone_decides_nothing() -> None:
+    assert told({"a.log": log("alpha", IB, completion(5, 249))}).verdict == "unknown"
+
+
+@pytest.mark.parametrize("files", rows(INTRA))
+def test_two_nics_of_one_node_are_told(files: Files) -> None:
+    assert told(files).verdict == "intra-node-nics-cannot-talk"
+
+
+@pytest.mark.parametrize("files", rows(CROSSED))
+def test_two_rails_are_told(files: Files) -> None:
+    document = told(files)
+    assert document.verdict == "cross-rail-unreachable"
+    assert any("NCCL_CROSS_NIC=0" in line for line in document.findings[0].fix)
+
+
+def test_one_subnet_is_one_rail() -> None:
+    files = {"a.log": log("alpha", IB, pair("mlx5_0", "10.1.0.5", "10.1.0.6")), "show_gids.txt": TWO_RAILS}
+    assert told(files).verdict == "rdma-path-timeout"
+
+
+@pytest.mark.parametrize("files", rows(SICK))
+def test_a_sick_hca_is_told(files: Files) -> None:
+    assert told(files).verdict == "hca-health"
+
+
+def test_an_event_that_is_not_fatal_is_no_sick_hca() -> None:
+    line = warn("transport/net_ib.cc:253", "NET/IB : mlx5_0:1 Got non-fatal async event: client reregistration(17)")
+    assert told({"a.log": log("alpha", IB, line)}).verdict != "hca-health"
+
+
+def test_a_receiver_that_is_not_ready_is_told() -> None:
+    assert told({"a.log": log("alpha", IB, completion(13, 135))}).verdict == "receiver-not-ready"
+
+
+def test_a_table_that_changed_is_told() -> None:
+    line = warn("transport/net_ib.cc:239", "NET/IB : mlx5_0:1 GID table changed")
+    document = told({"a.log": log("alpha", IB, line)})
+    assert document.verdict == "gid-table-changed"
+    assert document.findings[0].severity == "warning"
+
+
+def test_a_table_that_changed_before_an_error_is_only_considered() -> None:
+    line = warn("transport/net_ib.cc:239", "NET/IB : mlx5_0:1 GID table changed")
+    document = told({"a.log": log("alpha", IB, line, completion(12))})
+    assert document.verdict == "rdma-path-timeout"
+    assert "gid-table-changed" in [one.id for one in document.considered]
