@@ -93,7 +93,8 @@ class Plan(Frozen):
     the candidates of the asked sets that were left out, each with its reason. `budget_s` is the user's limit of time.
     `path` is how collectives are called: through torch, by NCCL's own functions (direct), or eager ones in both ways.
     `skew`: arrival skew is measured by gates; `gemm` is a matrix product (m, n, k) before every timed call.
-    `deadlines_s` are the user's own limits in seconds, by phase, and "launch" for all of a launch.
+    `deadlines_s` are the user's own limits in seconds, by phase, and "launch" for all of a launch. `weights` are those
+    of decode and prefill under objective mix, empty where none may lose.
     """
 
     backend: Backend
@@ -115,6 +116,7 @@ class Plan(Frozen):
     skew: bool = False
     gemm: tuple[int, int, int] | None = None
     deadlines_s: dict[str, float] = {}
+    weights: dict[str, float] = {}
 
 
 class Choice(Frozen):

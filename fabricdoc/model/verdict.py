@@ -45,6 +45,31 @@ class CellVerdict(Frozen):
     verdict: Judgement
 
 
+class StepEffect(Frozen):
+    """What a candidate does to one decode step of the profile's own batch.
+
+    `saved_ms` of communication with its interval (negative: it costs); `tokens` is the ratio of tokens a second to
+    base's, null where nobody said what a step takes without communication.
+    """
+
+    saved_ms: float
+    low_ms: float
+    high_ms: float
+    tokens: Interval | None = None
+
+
+class LineVerdict(Frozen):
+    """One measured line of the winner, taken away in fresh blocks: whether it pays (null: not checked), and why.
+
+    `without` is the ratio winner's time / time without the line: below 1 the line pays.
+    """
+
+    name: str
+    pays: bool | None
+    reason: str
+    without: Interval | None = None
+
+
 class CandidateVerdict(Frozen):
     """A candidate's verdict under the objective, with the reason in one sentence.
 
@@ -67,6 +92,7 @@ class CandidateVerdict(Frozen):
     current_verdict: Judgement | None = None
     smallest_effect: float | None = None
     blocks_needed: int | None = None
+    step: StepEffect | None = None
 
 
 class Quarantined(Frozen):
@@ -88,7 +114,9 @@ class Drift(Frozen):
 class Verdict(Document):
     """Which set to use, why, and what was traded; `choice` is "base" when nothing beat it.
 
-    `advice` says what to do where noise, disturbance or a drift kept the run from saying more.
+    `advice` says what to do where noise, disturbance or a drift kept the run from saying more. `weights` are those of
+    decode and prefill where the objective is a weighted mix. `communication_ms` is base's per decode step of the
+    profile's own batch, `ceiling` what that allows at most. `lines` are the drop-one check of the winner.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -108,3 +136,7 @@ class Verdict(Document):
     drift: Drift | None = None
     quarantined: tuple[Quarantined, ...] = ()
     advice: tuple[str, ...] = ()
+    weights: dict[str, float] = {}
+    communication_ms: float | None = None
+    ceiling: str = ""
+    lines: tuple[LineVerdict, ...] = ()

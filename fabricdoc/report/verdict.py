@@ -36,6 +36,7 @@ def render_verdict(verdict: Verdict) -> list[RenderableType]:
     """The whole verdict."""
     return [
         _choice(verdict),
+        *([indent(line(verdict.ceiling))] if verdict.ceiling else []),
         *(indent(line(text)) for text in verdict.trade),
         *(indent(line((text, WARN))) for text in verdict.advice),
         line(),

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from fabricdoc.model.run import Launch, Round, Run
 from fabricdoc.model.verdict import Quarantined
@@ -32,6 +32,8 @@ class CellKey(NamedTuple):
 
 
 LogTimes = Mapping[CellKey, float]
+Taken = Literal["median_us", "p99_us"]
+"""Which number of a cell is taken: its median, or the time that one call in a hundred exceeds."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,9 @@ class Block:
     others: Mapping[str, LogTimes]
 
 
-def blocks_of(run: Run, rounds: Sequence[Round], base: str) -> tuple[Block, ...]:
+def blocks_of(run: Run, rounds: Sequence[Round], base: str, taken: Taken = "median_us") -> tuple[Block, ...]:
     """The complete, undisturbed blocks of those rounds, in order. Launches that did not end well are left out."""
-    blocks = (_block(launches, base) for launches in _grouped(run, rounds).values())
+    blocks = (_block(launches, base, taken) for launches in _grouped(run, rounds).values())
     return tuple(block for block in blocks if block is not None)
 
 
@@ -69,22 +71,23 @@ def _disturbance(launches: Sequence[Launch]) -> str:
     return next((launch.disturbed for launch in launches if launch.disturbed), "")
 
 
-def _block(launches: Sequence[Launch], base: str) -> Block | None:
+def _block(launches: Sequence[Launch], base: str, taken: Taken) -> Block | None:
     well = [launch for launch in launches if launch.status == "ok"]
-    bases = [log_times(launch) for launch in well if launch.candidate == base]
+    bases = [log_times(launch, taken) for launch in well if launch.candidate == base]
     if len(bases) < 2 or _disturbance(launches):
         return None
-    others = {launch.candidate: log_times(launch) for launch in well if launch.candidate != base}
+    others = {launch.candidate: log_times(launch, taken) for launch in well if launch.candidate != base}
     return Block(base=(bases[0], bases[1]), others=others)
 
 
-def log_times(launch: Launch) -> LogTimes:
-    """Natural logarithm of the median of every cell; cells of one key are averaged."""
+def log_times(launch: Launch, taken: Taken = "median_us") -> LogTimes:
+    """Natural logarithm of the median (or p99) of every cell that has one; cells of one key are averaged."""
     found: dict[CellKey, list[float]] = defaultdict(list)
     for cell in launch.cells:
-        if cell.median_us > 0.0 and math.isfinite(cell.median_us):
+        micros = cell.median_us if taken == "median_us" else cell.p99_us
+        if micros > 0.0 and math.isfinite(micros):
             key = CellKey(cell.view, cell.op, cell.size, cell.dtype, cell.in_place)
-            found[key].append(math.log(cell.median_us))
+            found[key].append(math.log(micros))
     return {key: fmean(logs) for key, logs in found.items()}
 
 

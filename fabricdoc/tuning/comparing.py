@@ -55,6 +55,12 @@ class Series:
         own = [pair[0] - pair[1] for pair in self.base if pair is not None]
         return deviation(own) if len(own) > 1 else 0.0
 
+    @property
+    def base_us(self) -> float | None:
+        """Base's median over launches in µs; None where no block has it."""
+        both = [value for pair in self.base if pair is not None for value in pair]
+        return math.exp(median(both)) if both else None
+
     def base_by_block(self) -> list[float]:
         """Base's mean in every block that has it, as a logarithm of µs, in order."""
         return [(pair[0] + pair[1]) / 2.0 for pair in self.base if pair is not None]

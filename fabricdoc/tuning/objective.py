@@ -1,7 +1,8 @@
 """What a candidate's readings mean under an objective: better, worse, same or inconclusive, and why.
 
-decode, prefill: the time of that stage alone decides. mix: neither stage may be worse and no size the profile uses
-may lose; then a gain in either stage is better.
+decode, prefill: the time of that stage alone decides. mix: neither stage, no captured batch and not the slowest calls
+may be worse, and no size the profile uses may lose; then a gain in either stage is better. mix with weights: their
+weighted mean alone decides.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 
 from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import CellVerdict, Judgement
+from fabricdoc.tuning.aim import PER, PHASES, Phase
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading
-from fabricdoc.tuning.stage import PER, PHASES, Phase, StageRecipe
+from fabricdoc.tuning.stage import StageRecipe
 from fabricdoc.tuning.weighing import Weighed
 from fabricdoc.tuning.wording import cell_text, effect_text, interval_text
 
@@ -29,8 +31,10 @@ class Decision:
 
 
 def due_phases(objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> tuple[Phase, ...]:
-    """The stages the objective weighs that send anything at all."""
-    wanted = PHASES if objective == "mix" else (objective,)
+    """The stages the objective weighs that send anything at all; under weights the one of both together."""
+    wanted: tuple[Phase, ...] = PHASES if objective == "mix" else (objective,)
+    if "weighted" in recipes:
+        wanted = ("weighted",)
     return tuple(phase for phase in wanted if recipes[phase].calls or recipes[phase].missing)
 
 
@@ -42,8 +46,11 @@ def decide(weighed: Weighed, objective: Objective, recipes: Mapping[Phase, Stage
         return Decision("same", NOTHING_SENT)
     if weighed.blocks < BLOCKS_TO_SPEAK or unread:
         return Decision("inconclusive", _nothing_to_say(weighed, unread, recipes))
+    if gaps := [gap for phase in due for gap in weighed.gaps.get(phase, ())]:
+        return Decision("inconclusive", "; ".join(gaps[:2]))
     readings = {phase: weighed.stages[phase] for phase in due}
-    return _decide_stage(readings, due[0]) if objective != "mix" else _decide_mix(readings, weighed)
+    alone = objective != "mix" or due == ("weighted",)
+    return _decide_stage(readings, due[0]) if alone else _decide_mix(readings, weighed)
 
 
 def main_phase(objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> Phase | None:
@@ -73,8 +80,8 @@ def _decide_mix(readings: Mapping[Phase, Reading], weighed: Weighed) -> Decision
     gain = stage_text(phase, readings[phase])
     if by_verdict["worse"]:
         return _mix_stage_loss(readings, by_verdict["worse"][0], by_verdict["better"], weighed)
-    if weighed.lost:
-        loss = "loses at " + "; ".join(f"{_place(cell)}: {cell_text(cell)}" for cell in _worst(weighed))
+    if weighed.lost or weighed.breached:
+        loss = f"loses at {'; '.join(losses_of(weighed))}"
         if by_verdict["better"]:
             return Decision("same", f"{gain}, but {loss}", phase)
         return Decision("worse", f"{loss}; {gain}", phase)
@@ -94,6 +101,13 @@ def _mix_stage_loss(readings: Mapping[Phase, Reading], worse: Phase, better: lis
     if better:
         return Decision("worse", f"{stage_text(better[0], readings[better[0]])}, but loses at {worse}: {loss}", worse)
     return Decision("worse", f"loses at {worse}: {loss}", worse)
+
+
+def losses_of(weighed: Weighed) -> list[str]:
+    """What it makes worse of what the default objective guards, the worst of each kind first: sizes, batches, tails."""
+    cells = [f"{_place(cell)}: {cell_text(cell)}" for cell in _worst(weighed)]
+    guards = sorted(weighed.breached.items(), key=lambda one: one[1].interval.ratio)[:2]
+    return cells + [f"{what}: {interval_text(reading.interval)}" for what, reading in guards]
 
 
 def _place(cell: CellVerdict) -> str:

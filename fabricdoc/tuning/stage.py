@@ -1,52 +1,70 @@
 """The time a profile's stage spends in collectives, from the cells one launch measured.
 
-A stage is summed call by call (collectives run one after another on one stream): count x time. A size that was not
-measured lies on the straight line, in logarithms of size and time, between its measured neighbours; below the
-smallest it takes the smallest's time, above the largest it grows in proportion to bytes (and `beyond` says so).
-The result is a lower bound of the real stage, meant for ratios.
+A step is summed call by call (collectives run one after another on one stream): count x time. Decode is asked at every
+captured batch: its log time is the mean over the batches' steps, so that every batch weighs the same; under weights the
+stages are a weighted mean too. Sizes nobody measured are `between`'s business. The result is a lower bound of the real
+stage, meant for ratios.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
-from fabricdoc.model.profile import Collective, Profile
+from fabricdoc.model.profile import Collective, Stage
+from fabricdoc.tuning.aim import PER, PHASES, Aim, Phase
+from fabricdoc.tuning.between import Call, Choices, told
 from fabricdoc.tuning.blocks import CellKey, LogTimes
-from fabricdoc.tuning.wording import shape_text, size_text
 
-Phase = Literal["decode", "prefill"]
-PHASES: tuple[Phase, ...] = ("decode", "prefill")
-
-PER = {"decode": "per decode step", "prefill": "per prefill chunk"}
+__all__ = ["PER", "PHASES", "Phase", "StageRecipe", "Step", "phases_of", "recipes_of", "stage_recipe"]
 
 
 @dataclass(frozen=True)
-class Call:
-    """`count` calls whose log time is `plus` and the weighted sum of measured cells."""
+class Step:
+    """The calls of one step or chunk of `rows` tokens, and its weight among the steps of its recipe."""
 
-    count: int
-    parts: tuple[tuple[CellKey, float], ...]
-    plus: float = 0.0
+    rows: int
+    calls: tuple[Call, ...]
+    weight: float = 1.0
+
+    @cached_property
+    def cells(self) -> frozenset[CellKey]:
+        """The measured cells this step's time rests on."""
+        return frozenset(key for call in self.calls for key, _ in call.parts)
+
+    def log_time(self, times: LogTimes) -> float | None:
+        """Natural logarithm of the step's time in µs; None when the launch lacks one of the cells."""
+        if not self.calls or any(key not in times for key in self.cells):
+            return None
+        logs = (call.plus + sum(weight * times[key] for key, weight in call.parts) for call in self.calls)
+        return math.log(math.fsum(call.count * math.exp(log) for call, log in zip(self.calls, logs, strict=True)))
 
 
 @dataclass(frozen=True)
 class StageRecipe:
-    """How to get a stage's time from a launch. `missing` names the ops of it that nobody measured."""
+    """How to get a stage's time from a launch.
+
+    `missing` says what of it nobody measured: an op, or a size with the reason; `wanted` are the (op, bytes) that a
+    bench has to measure for it, `beyond` sizes outside what was measured.
+    """
 
     phase: Phase
-    calls: tuple[Call, ...] = ()
+    steps: tuple[Step, ...] = ()
     missing: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
+    wanted: tuple[tuple[str, int], ...] = ()
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls of all steps."""
+        return tuple(call for step in self.steps for call in step.calls)
 
     @cached_property
     def cells(self) -> frozenset[CellKey]:
         """The measured cells this stage's time rests on."""
-        return frozenset(key for call in self.calls for key, _ in call.parts)
+        return frozenset(key for step in self.steps for key in step.cells)
 
     @property
     def usable(self) -> bool:
@@ -54,37 +72,75 @@ class StageRecipe:
         return bool(self.calls) and not self.missing
 
     def log_time(self, times: LogTimes) -> float | None:
-        """Natural logarithm of the stage's time in µs; None when the launch lacks one of the cells."""
-        if not self.usable or any(key not in times for key in self.cells):
+        """Mean over the steps, by weight, of the natural logarithm of their µs; None when a cell is lacking."""
+        logs = [(step.log_time(times), step.weight) for step in self.steps if step.calls]
+        known = [(log, weight) for log, weight in logs if log is not None]
+        if not self.usable or len(known) < len(logs):
             return None
-        logs = (call.plus + sum(weight * times[key] for key, weight in call.parts) for call in self.calls)
-        return math.log(math.fsum(call.count * math.exp(log) for call, log in zip(self.calls, logs, strict=True)))
+        return math.fsum(log * weight for log, weight in known) / math.fsum(weight for _, weight in known)
 
 
-def stage_recipe(profile: Profile, phase: Phase, measured: Sequence[CellKey]) -> StageRecipe:
-    """The recipe of one stage, given the cells base measured.
+def recipes_of(aim: Aim, measured: Sequence[CellKey], choices: Choices | None = None) -> dict[Phase, StageRecipe]:
+    """The recipe of decode and of prefill, and where weights count the one of both together."""
+    recipes = {phase: stage_recipe(aim, phase, measured, choices) for phase in PHASES}
+    if aim.weighted is not None:
+        recipes["weighted"] = _weighted([recipes[phase] for phase in PHASES], aim.weighted)
+    return recipes
+
+
+def _weighted(recipes: Sequence[StageRecipe], weights: Mapping[str, float]) -> StageRecipe:
+    """Both stages as one, each by its weight; one of weight 0 does not count at all."""
+    counted = [one for one in recipes if weights.get(one.phase, 0.0) > 0.0]
+    steps = []
+    for one in counted:
+        busy = [step for step in one.steps if step.calls]
+        steps += [replace(step, weight=weights[one.phase] / len(busy)) for step in busy]
+    return StageRecipe(
+        "weighted",
+        tuple(steps),
+        tuple(dict.fromkeys(text for one in counted for text in one.missing)),
+        tuple(dict.fromkeys(text for one in counted for text in one.beyond)),
+        tuple(dict.fromkeys(shape for one in counted for shape in one.wanted)),
+    )
+
+
+def stage_recipe(aim: Aim, phase: Phase, measured: Sequence[CellKey], choices: Choices | None = None) -> StageRecipe:
+    """The recipe of one stage, given the cells base measured and what NCCL chose under base where its log shows that.
 
     Decode calls inside a graph are read from the graph view, all others from the eager view; when that view was not
     measured for the op, from the other one (never from throughput).
     """
-    calls, missing, beyond = [], [], []
-    for one in getattr(profile, phase).collectives:
+    found = [_step(stage, phase, measured, choices or {}) for stage in aim.stages(phase)]
+    return StageRecipe(
+        phase,
+        tuple(step for step, _ in found),
+        tuple(dict.fromkeys(text for _, lack in found for text in lack.missing)),
+        tuple(dict.fromkeys(text for _, lack in found for text in lack.beyond)),
+        tuple(dict.fromkeys(shape for _, lack in found for shape in lack.wanted)),
+    )
+
+
+def _step(stage: Stage, phase: Phase, measured: Sequence[CellKey], choices: Choices) -> tuple[Step, StageRecipe]:
+    """One step's calls, and what is lacking for it (as a recipe without steps)."""
+    calls, missing, beyond, wanted = [], [], [], []
+    for one in stage.collectives:
         if not _crosses(one):
             continue
         order = ("graph", "eager") if phase == "decode" and one.in_graph else ("eager", "graph")
         views = [view for view in order if any((key.view, key.op) == (view, one.op) for key in measured)]
         if not views:
             missing.append(one.op)
+            wanted.append((one.op, one.size))
             continue
         like = _like(one, views[0], measured)
         sizes = sorted(key.size for key in measured if key._replace(size=0) == like)
-        calls.append(_call(one, like, sizes))
-        if one.size > sizes[-1]:
-            beyond.append(
-                f"{shape_text(one.op, one.size)} was not measured: its time is taken from"
-                f" {size_text(sizes[-1])} in proportion to bytes"
-            )
-    return StageRecipe(phase, tuple(calls), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(beyond)))
+        answer = told(one.op, one.size, one.count, like, sizes, choices)
+        calls += [answer.call] if answer.call else []
+        missing += [answer.gap] if answer.gap else []
+        beyond += [answer.beyond] if answer.beyond else []
+        wanted += [(one.op, one.size)] if answer.gap or answer.beyond else []
+    lack = StageRecipe(phase, (), tuple(missing), tuple(beyond), tuple(wanted))
+    return Step(stage.rows, tuple(calls)), lack
 
 
 def _like(one: Collective, view: str, measured: Sequence[CellKey]) -> CellKey:
@@ -98,23 +154,12 @@ def _crosses(one: Collective) -> bool:
     return one.spans_nodes and one.bypass == "none"
 
 
-def _call(one: Collective, like: CellKey, sizes: Sequence[int]) -> Call:
-    """The calls of a collective from the ascending `sizes` (bytes) measured for its kind of cell."""
-    place = bisect_left(sizes, one.size)
-    if place == len(sizes):
-        return Call(one.count, ((like._replace(size=sizes[-1]), 1.0),), math.log(one.size / sizes[-1]))
-    if place == 0 or sizes[place] == one.size:
-        return Call(one.count, ((like._replace(size=sizes[place]), 1.0),))
-    below, above = sizes[place - 1], sizes[place]
-    part = math.log(one.size / below) / math.log(above / below)
-    return Call(one.count, ((like._replace(size=below), 1.0 - part), (like._replace(size=above), part)))
-
-
-def phases_of(profile: Profile) -> dict[tuple[str, int], Phase]:
-    """The phase each (op, size) of the profile belongs to; a size of both is decode's."""
+def phases_of(aim: Aim) -> dict[tuple[str, int], Phase]:
+    """The phase each (op, size) of the stages belongs to; a size of both is decode's."""
     return {
         (one.op, one.size): phase
         for phase in reversed(PHASES)
-        for one in getattr(profile, phase).collectives
+        for stage in aim.stages(phase)
+        for one in stage.collectives
         if _crosses(one)
     }

@@ -7,13 +7,14 @@ be ranked; a launch far off counts as one at the edge of the others. Only ranks 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
-from fabricdoc.model.profile import Profile
+from fabricdoc.model.profile import Profile, Stage
 from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.standing import Standing, Standings
+from fabricdoc.tuning.aim import Aim
 from fabricdoc.tuning.blocks import CONFIRMED, SEARCHED, Block, LogTimes, blocks_of
 from fabricdoc.tuning.comparing import Quantity
 from fabricdoc.tuning.objective import due_phases
@@ -32,11 +33,23 @@ class Seen(NamedTuple):
     log_time: float
 
 
-def standings(run: Run, profile: Profile, objective: Objective) -> Standings:
-    """The standings of every candidate that was launched in a complete block (search, combining, confirmation)."""
+def standings(
+    run: Run,
+    profile: Profile,
+    objective: Objective,
+    *,
+    batches: Sequence[Stage] = (),
+    weights: Mapping[str, float] | None = None,
+) -> Standings:
+    """The standings of every candidate that was launched in a complete block (search, combining, confirmation).
+
+    `batches` and `weights` as for `judge`.
+    """
     base = next(one.name for one in run.plan.candidates if one.role == "base")
-    blocks = blocks_of(run, (*SEARCHED, *CONFIRMED), base)
-    scales = Scales.of(blocks, profile)
+    rounds = (*SEARCHED, *CONFIRMED)
+    blocks = blocks_of(run, rounds, base)
+    aim = Aim(profile, objective, tuple(batches), weights)
+    scales = Scales.of(blocks, aim, blocks_of(run, rounds, base, "p99_us"))
     due = due_phases(objective, scales.recipes)
     seen = list(_seen(blocks, base, _score([scales.recipes[phase].log_time for phase in due])))
     if not seen:
@@ -44,7 +57,7 @@ def standings(run: Run, profile: Profile, objective: Objective) -> Standings:
     times, noise, free = _fitted(seen)
     launches = {name: sum(one.name == name for one in seen) for name in times}
     of = {name: Standing(name, times[base] - time, launches[name]) for name, time in times.items() if name != base}
-    lost = _lost(scales, sorted(of)) if objective == "mix" else frozenset()
+    lost = _lost(scales, sorted(of)) if objective == "mix" and not aim.weighted else frozenset()
     return Standings(of, noise, free, launches.get(base, 0), lost)
 
 
@@ -88,6 +101,6 @@ def _fitted(seen: Sequence[Seen]) -> tuple[dict[str, float], float, float]:
 
 
 def _lost(scales: Scales, names: Sequence[str]) -> frozenset[str]:
-    """Candidates that are worse at a size of the profile, by the rules of a verdict."""
+    """Candidates that are worse at a size, a batch or the slowest calls of the profile, by the rules of a verdict."""
     weighed = [weigh(name, scales, len(names)) for name in names]
-    return frozenset(one.name for one in weighed if one.lost)
+    return frozenset(one.name for one in weighed if one.lost or one.breached)

@@ -9,22 +9,28 @@ from collections.abc import Mapping
 
 from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import CellVerdict
+from fabricdoc.tuning.aim import PER, Phase
 from fabricdoc.tuning.objective import due_phases
-from fabricdoc.tuning.stage import PER, Phase, StageRecipe
-from fabricdoc.tuning.weighing import Weighed
+from fabricdoc.tuning.stage import StageRecipe
+from fabricdoc.tuning.weighing import SLOWEST, Weighed
 from fabricdoc.tuning.wording import cell_text, interval_text
 
 SHOWN_CELLS = 3
+SHOWN_GUARDS = 2
 
 
 def trade_of(weighed: Weighed, objective: Objective, recipes: Mapping[Phase, StageRecipe]) -> tuple[str, ...]:
-    """What the chosen candidate loses: the stage the objective does not weigh, then single sizes (worst three)."""
+    """What the chosen candidate loses: the stage the objective does not weigh, batches and tails, then single sizes."""
     due = due_phases(objective, recipes)
     stages = tuple(
         f"{weighed.name} costs {PER[phase]}: {interval_text(reading.interval)}."
         for phase, reading in weighed.stages.items()
         if phase not in due and reading.verdict == "worse"
     )
+    known = {SLOWEST.format(phase=phase) for phase, reading in weighed.stages.items() if reading.verdict == "worse"}
+    breached = [(what, reading) for what, reading in weighed.breached.items() if what not in known]
+    guards = sorted(breached, key=lambda one: one[1].interval.ratio)[:SHOWN_GUARDS]
+    stages += tuple(f"{weighed.name} costs at {what}: {interval_text(reading.interval)}." for what, reading in guards)
     worse = sorted((cell for cell in weighed.cells if cell.verdict == "worse"), key=lambda cell: cell.interval.ratio)
     shown = tuple(f"{weighed.name} loses at {_where(cell)}: {cell_text(cell)}." for cell in worse[:SHOWN_CELLS])
     left = len(worse) - SHOWN_CELLS

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         read_search,
         read_size,
         read_sizes,
+        read_step,
+        read_weights,
     )
 
 HOMES = {
@@ -71,6 +73,8 @@ HOMES = {
         "read_search",
         "read_size",
         "read_sizes",
+        "read_step",
+        "read_weights",
     ),
 }
 
@@ -124,6 +128,8 @@ __all__ = [
     "read_search",
     "read_size",
     "read_sizes",
+    "read_step",
+    "read_weights",
     "read_where",
     "recommend",
     "replay_fabric",

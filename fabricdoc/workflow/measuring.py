@@ -12,10 +12,9 @@ from fabricdoc.bench import CONFIRMED, DECIDING_BLOCKS, Agents, Bench, run_bench
 from fabricdoc.errors import StoppedError, StoreError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Objective, Run
-from fabricdoc.model.standing import Standings
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.store import RunStore, default_path
-from fabricdoc.tuning import judge, standings
+from fabricdoc.workflow.judging import Judge
 from fabricdoc.workflow.planning import Prepared, refuse_incomplete
 from fabricdoc.workflow.readiness import obstacles
 from fabricdoc.workflow.recommending import Recommended, recommend
@@ -69,7 +68,8 @@ def measure(
     """
     for obstacle in obstacles(prepared.run.plan, fabric, request.specs):
         raise obstacle
-    watch = Watch(prepared.run, progress, _judged_by(request, prepared), tell, every_launch=every_launch)
+    judge = judge_of(request, prepared)
+    watch = Watch(prepared.run, progress, judge.verdict, tell, every_launch=every_launch)
     bench = Bench(
         agents=agents,
         store=store,
@@ -84,20 +84,19 @@ def measure(
 
     def contenders(so_far: Run) -> Sequence[str]:
         eligible = {c.name for c in so_far.plan.candidates if c.role == "candidate"}
-        ranked = best_first(_judged_by(request, prepared)(so_far))
+        ranked = best_first(judge.verdict(so_far))
         return [name for name in ranked if name in eligible][:CONFIRMED]
 
-    def rank(so_far: Run) -> Standings:
-        return standings(so_far, prepared.profile, request.objective)
-
     try:
-        run = run_bench(bench, contenders, rank, resume=prepared.resumes)
+        run = run_bench(bench, contenders, judge.standings, resume=prepared.resumes)
     except KeyboardInterrupt:
         raise _stopped(bench) from None
     watch.finish()
     store.save_document(run.id, "fabric", fabric.model_dump_json())
-    recommended = recommend(store, run.id, objective=request.objective, presets=request.presets)
-    return Measured(run, recommended, _rails_judged(run, prepared) if request.weighs_rails else ())
+    recommended = recommend(
+        store, run.id, objective=request.objective, presets=request.presets, step=request.step, weights=request.weights
+    )
+    return Measured(run, recommended, _rails_judged(run, judge) if request.weighs_rails else ())
 
 
 def rescue_folders(store: RunStore) -> tuple[Path, ...]:
@@ -111,15 +110,15 @@ def rescue_folders(store: RunStore) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(kept))
 
 
-def _rails_judged(run: Run, prepared: Prepared) -> tuple[Verdict, ...]:
+def _rails_judged(run: Run, judge: Judge) -> tuple[Verdict, ...]:
     """The same launches judged for decode and for prefill: a second port may help one and not the other."""
     phases: tuple[Objective, ...] = ("decode", "prefill")
-    return tuple(judge(run, prepared.profile, phase) for phase in phases)
+    return tuple(judge.verdict(run, phase) for phase in phases)
 
 
-def _judged_by(request: Request, prepared: Prepared) -> Callable[[Run], Verdict]:
+def judge_of(request: Request, prepared: Prepared) -> Judge:
     """How a run of this request is judged."""
-    return lambda run: judge(run, prepared.profile, request.objective)
+    return Judge(prepared.profile, request.objective, request.profile, request.weights)
 
 
 def _stopped(bench: Bench) -> StoppedError:

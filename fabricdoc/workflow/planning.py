@@ -24,11 +24,12 @@ from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.profile import Profile
 from fabricdoc.model.run import Rank, Run, Shape
-from fabricdoc.serving import load_profile, shapes_for
+from fabricdoc.serving import captured_shapes, decode_stages, load_profile, shapes_for
 from fabricdoc.workflow.arms import blocks_of
 from fabricdoc.workflow.choosing import choose
 from fabricdoc.workflow.contexts import contexts
 from fabricdoc.workflow.field import field_of, has_unified_memory, master_of
+from fabricdoc.workflow.judging import with_step
 from fabricdoc.workflow.readiness import Hello
 from fabricdoc.workflow.requests import Request
 
@@ -59,7 +60,7 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
     """Plan the run. Raises UsageError for one node or a budget too small, InconclusiveError without a common rail,
     NodeError where NCCL is missing or not the same everywhere."""
     refuse_incomplete(request, fabric)
-    profile = load_profile(request.profile, request.presets)
+    profile = with_step(load_profile(request.profile, request.presets), request.step)
     field = field_of(request, fabric, agents.hello)
     chosen = choose(request, field, fabric, profile)
     blocks, enough = blocks_of(
@@ -86,15 +87,16 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
         arms=Arms(request.path, request.skew, request.gemm),
         deadlines_s=request.deadlines_s,
     )
+    plan = plan.model_copy(update={"weights": dict(request.weights or {})})
     run = Run(id=new_run_id(), plan=plan, nodes=contexts(request.specs, fabric, agents.hello), links=fabric.links)
-    notes = (*chosen.notes, *_inherited(agents.hello), *filter(None, [enough, check_budget(plan)]))
+    notes = (*chosen.notes, *_batches(profile), *_inherited(agents.hello), *filter(None, [enough, check_budget(plan)]))
     return Prepared(run, profile, request.master or master_of(field.rails, field.names[0]), notes)
 
 
 def shapes_of(request: Request, profile: Profile) -> tuple[Shape, ...]:
-    """What is timed: the profile's shapes, and the grid (or the user's sizes) in the user's ops and dtype."""
+    """What is timed: the profile's shapes, those of its other captured batches, and the grid (or the user's sizes)."""
     grid = grid_shapes(request.sizes or GRID, request.ops, request.dtype)
-    merged = merge_shapes(shapes_for(profile), grid)
+    merged = merge_shapes(shapes_for(profile), (*captured_shapes(profile), *grid))
     return tuple(placed(shape, in_place=not request.out_of_place) for shape in merged)
 
 
@@ -109,6 +111,16 @@ def refuse_incomplete(request: Request, fabric: Fabric) -> None:
             fix=f"fabricdoc bench --nodes {request.specs[0].target if request.specs else 'local'},OTHER_HOST",
             id="one-node",
         )
+
+
+def _batches(profile: Profile) -> tuple[str, ...]:
+    """How many decode batches are asked, where it is not one."""
+    stages = decode_stages(profile)
+    if len(stages) < 2:
+        return ()
+    span = f"{stages[0].rows} to {stages[-1].rows} rows"
+    more = len(captured_shapes(profile))
+    return (f"decode is scored over {len(stages)} captured batches ({span}), which takes {more} sizes more",)
 
 
 def _inherited(hello: Hello) -> tuple[str, ...]:

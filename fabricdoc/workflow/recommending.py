@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,11 +12,13 @@ from pydantic import ValidationError
 from fabricdoc.errors import StoreError, UsageError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
+from fabricdoc.model.profile import StepTime
 from fabricdoc.model.run import Objective
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
-from fabricdoc.tuning import build_preset, judge
+from fabricdoc.tuning import build_preset
+from fabricdoc.workflow.judging import Judge, check_weights, with_step
 
 Stored = TypeVar("Stored", Fabric, Preset)
 
@@ -36,11 +38,21 @@ def recommend(
     profile: str | None = None,
     objective: Objective | None = None,
     presets: Sequence[Path] = (),
+    step: StepTime | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Recommended:
-    """Judge stored measurements under a profile and objective (the run's own by default); stores both results."""
+    """Judge stored measurements under a profile and objective (the run's own by default); stores both results.
+
+    `step` is what the user knows of a decode step, beside what the profile says; `weights` are the run's own where no
+    objective is named. UsageError for weights beside another objective than mix.
+    """
     run = store.load(run_id)
-    wanted = load_profile(profile or run.plan.profile, presets)
-    verdict = judge(run, wanted, objective or run.plan.objective)
+    aimed = objective or ("mix" if weights else run.plan.objective)
+    check_weights(weights, aimed)
+    own = (run.plan.weights or None) if objective is None else None
+    named = profile or run.plan.profile
+    known = with_step(load_profile(named, presets), step)
+    verdict = Judge(known, aimed, named, weights or own).verdict(run)
     store.save_document(run.id, "verdict", verdict.model_dump_json())
     fabric_text = store.load_document(run.id, "fabric")
     preset = None

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from fabricdoc.bench import engine_named, load_candidates, parse_current, read_file
 from fabricdoc.errors import UsageError
+from fabricdoc.model.profile import StepTime
 from fabricdoc.model.run import Backend, Dtype, Objective, Op, Search
 from fabricdoc.model.run import Path as MeasuredPath
 from fabricdoc.serving import load_profile
 from fabricdoc.transport import NodeSpec
+from fabricdoc.workflow.judging import check_weights
 
 BOTH_NICS = "both-nics"
 
@@ -23,6 +25,8 @@ class Request:
     `ops`, `dtype` are the grid's; `out_of_place` holds for every shape; `current` is what --current was given;
     `engine` names whose own variables belong to base, "" leaves it to the profile. `effect` (a ratio minus 1) is the
     smallest difference that `blocks` must be enough for. `path`, `skew`, `gemm`, `deadlines_s` as in the plan.
+    `weights` of decode and prefill count under mix; `step` is what the user knows of a decode step, where the profile
+    does not say it.
     """
 
     specs: Sequence[NodeSpec]
@@ -49,6 +53,8 @@ class Request:
     skew: bool = False
     gemm: tuple[int, int, int] | None = None
     deadlines_s: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] | None = None
+    step: StepTime | None = None
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -78,6 +84,7 @@ def check_request(request: Request) -> None:
     if request.backend == "gloo":
         refuse_without_nccl(request)
     load_profile(request.profile, request.presets)
+    check_weights(request.weights, request.objective)
     if request.engine:
         engine_named(request.engine, request.presets)
     if request.current is not None:

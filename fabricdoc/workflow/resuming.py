@@ -53,6 +53,7 @@ def resumed_request(
         skew=plan.skew,
         gemm=plan.gemm,
         deadlines_s=plan.deadlines_s,
+        weights=plan.weights or None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from fabricdoc.errors import UsageError
 from fabricdoc.files import is_folder
+from fabricdoc.model.profile import StepTime
 from fabricdoc.model.run import Dtype, Objective, Op, Search
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?", re.ASCII)
@@ -36,6 +37,9 @@ DTYPES: Mapping[str, Dtype] = {
 }
 SEARCHES: tuple[Search, ...] = ("grid", "adaptive")
 MOST_SIZES = 64
+PHASES = ("decode", "prefill")
+WEIGHT = re.compile(r"(decode|prefill)\s*=\s*(\d{1,6}(?:\.\d{1,9})?)", re.ASCII)
+MOST_WEIGHT = 1e6
 
 
 def read_duration(text: str) -> float | None:
@@ -119,6 +123,37 @@ def read_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
                 fix="name a folder that holds candidates/ or profiles/",
             )
     return tuple(folders)
+
+
+def read_weights(text: str) -> dict[str, float] | None:
+    """What decode and prefill count, from "decode=0.7,prefill=0.3" (any positive scale; one left out counts nothing).
+
+    None for an empty text; UsageError otherwise. The sum is made 1.
+    """
+    if not text:
+        return None
+    found = dict.fromkeys(PHASES, 0.0)
+    for part in text.split(","):
+        match = WEIGHT.fullmatch(part.strip())
+        if match is None or match[1] not in found or found[match[1]]:
+            raise UsageError(f"not weights: {text!r}", fix="write them like decode=0.7,prefill=0.3")
+        found[match[1]] = float(match[2])
+    whole = sum(found.values())
+    if not 0.0 < whole <= MOST_WEIGHT:
+        raise UsageError(f"not weights: {text!r}", fix="one of them has to be above 0, like decode=0.7,prefill=0.3")
+    return {phase: weight / whole for phase, weight in found.items()}
+
+
+def read_step(step_ms: float | None, tokens: float | None) -> StepTime | None:
+    """A decode step as the user knows it: ms without communication, and tokens (default 1). UsageError otherwise."""
+    if step_ms is None:
+        if tokens is not None:
+            raise UsageError("--tokens-per-step says nothing alone", fix="add --step-ms, a step's time in ms")
+        return None
+    for name, value in (("--step-ms", step_ms), ("--tokens-per-step", 1.0 if tokens is None else tokens)):
+        if not 0.0 < value < MOST_WEIGHT:
+            raise UsageError(f"{name} {value:g} is no number above 0", fix=f"write it like {name} 40")
+    return StepTime(compute_ms=step_ms, tokens=1.0 if tokens is None else tokens)
 
 
 def read_objective(text: str) -> Objective:

@@ -104,6 +104,13 @@ JsonLines = Annotated[
     bool,
     typer.Option("--json-lines", help="Events as JSON lines on stdout while it runs, the verdict last."),
 ]
+Weights = Annotated[
+    str, typer.Option("--weights", help="Under mix: what decode and prefill count, like decode=0.7,prefill=0.3.")
+]
+StepMs = Annotated[
+    float | None, typer.Option("--step-ms", help="A decode step's time without communication, to speak of tokens/s.")
+]
+Tokens = Annotated[float | None, typer.Option("--tokens-per-step", help="Tokens a decode step gives (default: 1).")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost, start nothing.")]
 
 
@@ -137,6 +144,9 @@ def bench(
     path: CallPath = "torch",
     deadline: Deadline = [],  # noqa: B006
     engine: Engine = "",
+    weights: Weights = "",
+    step_ms: StepMs = None,
+    tokens_per_step: Tokens = None,
     backend: Backend = "auto",
     seed: Seed = None,
     master_addr: Master = None,
@@ -191,6 +201,8 @@ def _request(
         gemm=workflow.read_gemm(said["gemm"]),
         path=workflow.read_path(said["path"]),
         deadlines_s=workflow.read_deadlines(split(said["deadline"])),
+        weights=workflow.read_weights(said["weights"]),
+        step=workflow.read_step(said["step_ms"], said["tokens_per_step"]),
     )
 
 
@@ -274,6 +286,9 @@ def recommend(
     run: RunArgument = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Judge for this profile instead.")] = None,
     objective: Annotated[str | None, typer.Option("--objective", help=f"Judge for {OBJECTIVES} instead.")] = None,
+    weights: Weights = "",
+    step_ms: StepMs = None,
+    tokens_per_step: Tokens = None,
     store: Store = None,
     presets: Presets = [],  # noqa: B006
     as_json: Json = False,
@@ -286,6 +301,14 @@ def recommend(
     wanted = workflow.read_objective(objective) if objective else None
     folders = workflow.read_folders(presets)
     kept = open_store(store, write=True, make=False)
-    answer = workflow.recommend(kept, run, profile=profile, objective=wanted, presets=folders)
+    answer = workflow.recommend(
+        kept,
+        run,
+        profile=profile,
+        objective=wanted,
+        presets=folders,
+        step=workflow.read_step(step_ms, tokens_per_step),
+        weights=workflow.read_weights(weights),
+    )
     out.document(answer.verdict)
     return verdict_status(answer.verdict)

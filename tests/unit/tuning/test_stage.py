@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricdoc.model.profile import Collective, Profile, Stage, Totals
+from fabricdoc.tuning.aim import Aim
 from fabricdoc.tuning.blocks import CellKey
 from fabricdoc.tuning.stage import phases_of, stage_recipe
 
@@ -31,7 +32,9 @@ def _profile(decode: tuple[Collective, ...] = (), prefill: tuple[Collective, ...
 
 
 def _time(profile: Profile, phase: Any, times: dict[CellKey, float]) -> float | None:
-    log = stage_recipe(profile, phase, sorted(times)).log_time({key: math.log(value) for key, value in times.items()})
+    log = stage_recipe(Aim(profile), phase, sorted(times)).log_time(
+        {key: math.log(value) for key, value in times.items()}
+    )
     return None if log is None else math.exp(log)
 
 
@@ -65,7 +68,7 @@ def test_what_a_decode_step_sends_outside_its_graph_is_read_eager() -> None:
 def test_the_other_view_stands_in_but_throughput_never_does(phase: str, view: str) -> None:
     profile = _profile(decode=(_one(8),), prefill=(_one(8),))
     assert _time(profile, phase, {CellKey(view, "all_reduce", 8): 9.0}) == pytest.approx(9.0)
-    recipe = stage_recipe(profile, phase, [CellKey("throughput", "all_reduce", 8)])
+    recipe = stage_recipe(Aim(profile), phase, [CellKey("throughput", "all_reduce", 8)])
     assert (recipe.usable, recipe.missing) == (False, ("all_reduce",))
 
 
@@ -97,7 +100,7 @@ def test_below_the_smallest_takes_its_time_and_above_the_largest_grows_with_byte
 
 def test_sizes_beyond_what_was_measured_are_told_once() -> None:
     profile = _profile(decode=(_one(8 << 20), _one(8 << 20), _one(4)))
-    recipe = stage_recipe(profile, "decode", [CellKey("eager", "all_reduce", 1 << 20)])
+    recipe = stage_recipe(Aim(profile), "decode", [CellKey("eager", "all_reduce", 1 << 20)])
     assert recipe.beyond == (
         "all_reduce 8 MiB was not measured: its time is taken from 1 MiB in proportion to bytes",
     )  # fmt: skip
@@ -105,25 +108,25 @@ def test_sizes_beyond_what_was_measured_are_told_once() -> None:
 
 def test_an_op_nobody_measured_makes_the_stage_unusable() -> None:
     profile = _profile(decode=(_one(8), _one(64, op="all_gather")))
-    recipe = stage_recipe(profile, "decode", [CellKey("graph", "all_reduce", 8)])
+    recipe = stage_recipe(Aim(profile), "decode", [CellKey("graph", "all_reduce", 8)])
     assert (recipe.usable, recipe.missing) == (False, ("all_gather",))
     assert recipe.log_time({CellKey("graph", "all_reduce", 8): 1.0}) is None
 
 
 def test_a_launch_that_lacks_one_cell_has_no_stage_time() -> None:
     recipe = stage_recipe(
-        _profile(decode=(_one(8), _one(16))), "decode", [CellKey("graph", "all_reduce", size) for size in (8, 16)]
+        Aim(_profile(decode=(_one(8), _one(16)))), "decode", [CellKey("graph", "all_reduce", size) for size in (8, 16)]
     )
     assert recipe.log_time({CellKey("graph", "all_reduce", 8): 1.0}) is None
 
 
 @pytest.mark.parametrize("changes", [{"spans_nodes": False}, {"bypass": "rocenante"}])
 def test_what_nccl_does_not_carry_between_nodes_is_not_counted(changes: dict[str, Any]) -> None:
-    recipe = stage_recipe(_profile(decode=(_one(8, **changes),)), "decode", [CellKey("graph", "all_reduce", 8)])
+    recipe = stage_recipe(Aim(_profile(decode=(_one(8, **changes),))), "decode", [CellKey("graph", "all_reduce", 8)])
     assert (recipe.calls, recipe.usable) == ((), False)
-    assert phases_of(_profile(decode=(_one(8, **changes),))) == {}
+    assert phases_of(Aim(_profile(decode=(_one(8, **changes),)))) == {}
 
 
 def test_the_phase_of_a_size_is_decodes_when_both_send_it() -> None:
     profile = _profile(decode=(_one(8),), prefill=(_one(8), _one(16)))
-    assert phases_of(profile) == {("all_reduce", 8): "decode", ("all_reduce", 16): "prefill"}
+    assert phases_of(Aim(profile)) == {("all_reduce", 8): "decode", ("all_reduce", 16): "prefill"}

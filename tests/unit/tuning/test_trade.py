@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.model.verdict import CellVerdict, Interval
+from fabricdoc.tuning.between import Call
+from fabricdoc.tuning.blocks import CellKey
 from fabricdoc.tuning.comparing import Reading
-from fabricdoc.tuning.stage import Call, StageRecipe
+from fabricdoc.tuning.stage import StageRecipe, Step
 from fabricdoc.tuning.trade import SHOWN_CELLS, beyond_of, trade_of
 from fabricdoc.tuning.weighing import Weighed
 
 pytestmark = pytest.mark.unit
 
-USED = (Call(1, ((("eager", "all_reduce", 8), 1.0),)),)
+USED = (Step(1, (Call(1, ((CellKey("eager", "all_reduce", 8), 1.0),)),)),)
 RECIPES = {
     "decode": StageRecipe("decode", USED, beyond=("all_reduce 1 KiB was not measured",)),
     "prefill": StageRecipe("prefill", USED, beyond=("all_reduce 40 MiB was not measured",)),

@@ -366,17 +366,28 @@ def test_an_op_that_was_not_measured_is_told_instead_of_guessed(synthetic, profi
     true = {DECODE: 80.0, PREFILL: 3000.0}
     verdict = judge(synthetic(effects={"one": {None: 2.0}}, noise=0.01, true_us=true).run(), profile)
     assert (verdict.choice, verdict.conclusive) == ("base", False)
-    assert verdict.reason == (
-        "Not measured: all_gather of decode, all_gather of prefill; measure again with this profile."
-    )  # fmt: skip
+    assert verdict.reason == "Not measured: all_gather of decode, all_gather of prefill."
+    call = "fabricdoc bench --nodes alpha=netns:alpha,beta=netns:beta --profile dense-small-tp2 --ops all_gather"
+    assert [text for text in verdict.advice if f"{call} --sizes 64000,256000" in text]
     assert _of(verdict, "one").verdict == "inconclusive"
 
 
-def test_judging_under_another_profile_says_what_was_taken_from_smaller_sizes(synthetic) -> None:
+def test_judging_under_another_profile_says_what_was_taken_from_smaller_sizes(synthetic, profile) -> None:
+    run = synthetic(effects={"one": {None: 1.3}}, noise=0.02).run()
+    larger = tuple(one.model_copy(update={"size": 4 * one.size}) for one in profile.prefill.collectives)
+    other = profile.model_copy(update={"prefill": profile.prefill.model_copy(update={"collectives": larger})})
+    verdict = judge(run, other)
+    assert verdict.choice == "one"
+    assert "all_reduce 10 MiB was not measured: its time is taken from 2.5 MiB in proportion to bytes." in verdict.trade
+
+
+def test_sizes_far_beyond_what_was_measured_are_not_guessed_and_the_call_is_told(synthetic) -> None:
     run = synthetic(effects={"one": {None: 1.3}}, noise=0.02).run()
     verdict = judge(run, load_profile("qwen3.8-flash-next-tp2"))
-    assert verdict.choice == "one"
-    assert "all_reduce 40 MiB was not measured: its time is taken from 2.5 MiB in proportion to bytes." in verdict.trade
+    assert (verdict.choice, verdict.conclusive) == ("base", False)
+    assert "all_reduce 40 MiB (measured up to 2.5 MiB) of prefill" in verdict.reason
+    call = "fabricdoc bench --nodes alpha=netns:alpha,beta=netns:beta --profile qwen3.8-flash-next-tp2"
+    assert verdict.advice[-1].endswith(call)
 
 
 def test_a_run_can_be_judged_again_with_the_same_answer(synthetic, profile) -> None:

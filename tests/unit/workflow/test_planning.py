@@ -78,3 +78,24 @@ def test_arms_and_deadlines_are_in_the_plan_and_a_difference_raises_the_blocks()
     assert plan.launch_deadline_s == 100.0
     assert plan.blocks > 6
     assert any(note.startswith("to see 5.0% of one candidate") for note in done.notes)
+
+
+def test_every_captured_batch_is_measured_and_told(tmp_path: Path) -> None:
+    config = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 2, "vocab_size": 32000}
+    derived = derive_profile(parse_config(config, "c.json"), Served(tp=2, max_num_seqs=8, chunk=64))
+    file = tmp_path / "mine.json"
+    file.write_text(derived.model_dump_json(), encoding="utf-8")
+    request = Request(specs=SPECS, backend="gloo", profile=str(file), weights={"decode": 0.5, "prefill": 0.5})
+    ready = prepared(request)
+    timed = {(shape.op, shape.size) for shape in ready.run.plan.shapes}
+    sent = {(one.op, one.size) for stage in decode_stages(derived) for one in stage.collectives}
+    assert len({stage.rows for stage in decode_stages(derived)}) == 4
+    assert sent <= timed
+    assert any(note.startswith("decode is scored over 4 captured batches (1 to 8 rows)") for note in ready.notes)
+    assert ready.run.plan.weights == {"decode": 0.5, "prefill": 0.5}
+    assert not any("captured" in note for note in prepared(Request(specs=SPECS, backend="gloo")).notes)
+
+
+def test_a_steps_time_said_on_the_command_line_is_the_profiles() -> None:
+    ready = prepared(Request(specs=SPECS, backend="gloo", step=StepTime(compute_ms=40.0)))
+    assert ready.profile.step == StepTime(compute_ms=40.0)

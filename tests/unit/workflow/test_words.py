@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import UsageError
+from fabricdoc.model.profile import StepTime
 from fabricdoc.workflow.words import (
     read_address,
     read_backend,
@@ -21,6 +22,8 @@ from fabricdoc.workflow.words import (
     read_search,
     read_size,
     read_sizes,
+    read_step,
+    read_weights,
 )
 
 pytestmark = pytest.mark.unit
@@ -153,3 +156,34 @@ def test_more_sizes_than_a_launch_can_hold() -> None:
     assert len(read_sizes([str(8 * number) for number in range(1, 65)])) == 64
     with pytest.raises(UsageError, match="65 message sizes"):
         read_sizes([str(8 * number) for number in range(1, 66)])
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        ("", None),
+        ("decode=0.7,prefill=0.3", {"decode": 0.7, "prefill": 0.3}),
+        ("prefill=1, decode = 3", {"decode": 0.75, "prefill": 0.25}),
+        ("decode=2", {"decode": 1.0, "prefill": 0.0}),
+    ],
+)
+def test_weights_of_any_scale_add_up_to_one(text: str, weights: dict[str, float] | None) -> None:
+    assert read_weights(text) == weights
+
+
+@pytest.mark.parametrize(
+    "text", ["decode", "decode=0", "decode=-1", "other=1", "decode=1,decode=2", "decode=1;prefill=2", "decode=nan", ","]
+)
+def test_bad_weights_name_the_form(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_weights(text)
+    assert "decode=0.7,prefill=0.3" in (caught.value.fix or "")
+
+
+def test_a_step_is_its_time_and_its_tokens() -> None:
+    assert read_step(None, None) is None
+    assert read_step(40.0, None) == StepTime(compute_ms=40.0)
+    assert read_step(40.0, 2.5) == StepTime(compute_ms=40.0, tokens=2.5)
+    for wrong in ((0.0, None), (-1.0, None), (40.0, 0.0), (float("nan"), None), (float("inf"), None), (None, 2.0)):
+        with pytest.raises(UsageError, match=r"--step-ms|--tokens-per-step"):
+            read_step(*wrong)

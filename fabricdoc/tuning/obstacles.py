@@ -1,0 +1,63 @@
+"""What keeps a run from being judged at all: base that fails, too few blocks, stages not measured, nodes or noise.
+
+Each is one sentence. Judges no candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fabricdoc.model.run import Launch, Objective, Run
+from fabricdoc.model.verdict import Drift
+from fabricdoc.tuning.blocks import quarantined
+from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK
+from fabricdoc.tuning.deciding import Judged, Weighing, sentence
+from fabricdoc.tuning.doubts import drift_text, drifted
+from fabricdoc.tuning.objective import due_phases
+from fabricdoc.tuning.settled import failed, incorrect
+
+
+def obstacle_of(run: Run, objective: Objective, base_launches: Sequence[Launch], search: Weighing) -> str:
+    """What keeps the run from being judged, as a sentence; empty when nothing does."""
+    blocks, recipes = len(search.scales.blocks), search.scales.recipes
+    wrong = incorrect(base_launches)
+    if wrong is not None:
+        return f"Base itself gives wrong results ({wrong.reason}): mend the fabric before tuning it."
+    failure = failed(base_launches)
+    if blocks < BLOCKS_TO_SPEAK:
+        if failure is not None:
+            return f"Base itself failed: {failure.reason}."
+        end = f" ({run.reason})" if run.reason else _lost_blocks(run)
+        return f"Only {blocks} complete block{'' if blocks == 1 else 's'}{end}: at least {BLOCKS_TO_CALL} are needed."
+    due = due_phases(objective, recipes)
+    if not due:
+        return ""
+    missing = [f"{op} of {phase}" for phase in due for op in recipes[phase].missing]
+    return f"Not measured: {', '.join(missing)}." if missing else ""
+
+
+def _lost_blocks(run: Run) -> str:
+    lost = quarantined(run)
+    return f" ({len(lost)} more were disturbed: {lost[0].reason})" if lost else ""
+
+
+def doubt_of(judged: Sequence[Judged], drift: Drift | None) -> str:
+    """Why nothing is concluded though all was measured: nodes that changed meanwhile, or noise over everything."""
+    if drift is not None and drifted(drift, "limit"):
+        return sentence(f"{drift_text(drift)}: these nodes were not the same at the end, so nothing is concluded")
+    tried = [one for one in judged if one.candidate.role == "candidate" and one.decision is not None]
+    unseen = [one for one in hidden(judged) if one.candidate.role == "candidate"]
+    return f"Nothing can be told: {_hidden_reason(unseen[0])}." if tried and len(unseen) == len(tried) else ""
+
+
+def hidden(judged: Sequence[Judged]) -> list[Judged]:
+    """The candidates whose effect, if any, noise hides."""
+    return [
+        one
+        for one in judged
+        if one.decision and one.decision.verdict == "inconclusive" and one.decision.reason.startswith("too noisy")
+    ]
+
+
+def _hidden_reason(one: Judged) -> str:
+    return "" if one.decision is None else one.decision.reason
