@@ -17,6 +17,7 @@ from fabricdoc.bench.cost import CONFIRMED
 from fabricdoc.bench.disturbance import most_again
 from fabricdoc.bench.plan import DECIDING_BLOCKS, block_order
 from fabricdoc.bench.search import LEAST_LAUNCHES, STARTS, STEPS, leaders, next_trials, survivors, worth_combining
+from fabricdoc.model.pruning import DROP_ONE, Pruning
 from fabricdoc.model.run import Candidate, Launch, Round, Run
 from fabricdoc.model.standing import Standings
 
@@ -26,6 +27,7 @@ Rank = Callable[[Run], Standings]
 Affords = Callable[[Round, int, int, int], bool]
 """Whether a block may start: its round and number, its launches, and the launches that must be left for later."""
 DROP_AFTER_FAILURES = 1
+MADE_HERE = (COMBINED, DROP_ONE)
 
 
 class Step(NamedTuple):
@@ -41,14 +43,15 @@ class Step(NamedTuple):
 class Course:
     """The state of one run. The caller makes each step's launch and appends it to `launches` before the next one.
 
-    `made` are the candidates that were combined, `block` is the last one begun, `cut` the first one that did not fit
-    the time.
+    `made` are the candidates that were combined or pruned, `block` is the last one begun, `cut` the first one that did
+    not fit the time.
     """
 
     run: Run
     affords: Affords
     contenders: Contenders
     rank: Rank | None = None
+    pruning: Pruning | None = None
     launches: list[Launch] = field(default_factory=list)
     made: list[Candidate] = field(default_factory=list)
     block: int = 0
@@ -67,10 +70,12 @@ class Course:
         again = [one for one in self.everyone() if one.role == "base" or one.name in winners]
         if len(again) > 1:
             yield from self._blocks("confirm", lambda: again, self.run.plan.blocks)
+        if self.pruning is not None and not self.cut:
+            yield from self._prune(self.pruning)
 
     def planned(self) -> list[Candidate]:
-        """The plan's candidates, without those that an earlier sitting of this run combined."""
-        return [one for one in self.run.plan.candidates if one.set_name != COMBINED]
+        """The plan's candidates, without those that an earlier sitting of this run made."""
+        return [one for one in self.run.plan.candidates if one.set_name not in MADE_HERE]
 
     def everyone(self) -> list[Candidate]:
         """The plan's candidates and those combined so far."""
@@ -183,6 +188,24 @@ class Course:
             ranked = leaders(rank(self.so_far()), [one.name for one in tried])
             if self.block == before or not ranked or ranked[0] == order[0]:
                 return
+
+    def _prune(self, pruning: Pruning) -> Iterator[Step]:
+        """The winner beside itself without each of its lines; then what is left, proven and confirmed like a winner."""
+        members = pruning.without(self.so_far())
+        base = [one for one in self.planned() if one.role == "base"]
+        if not members:
+            return
+        self.made += members[1:]
+        yield from self._blocks("drop", lambda: [*base, *members], self.run.plan.blocks)
+        left = pruning.left(self.so_far())
+        if left is None or not self._fits("confirm", 4, proofs=1):
+            return
+        self.made.append(left)
+        yield from self._prove([left])
+        last = [*base, members[0], left]
+        yield from self._blocks(
+            "confirm", lambda: last if left.name not in self.dropped() else [], self.run.plan.blocks
+        )
 
     def _finalists(self, rank: Rank) -> list[Candidate]:
         """As many of those that can still win as will be confirmed; the fastest alone where nobody else can."""

@@ -25,6 +25,7 @@ from fabricdoc.bench.plan import block_order
 from fabricdoc.bench.resume import refuse_other_course
 from fabricdoc.bench.samples import samples_of
 from fabricdoc.errors import StoreError
+from fabricdoc.model.pruning import Pruning
 from fabricdoc.model.run import Candidate, Launch, Plan, Round, Run
 from fabricdoc.nccl import ll128_forced
 from fabricdoc.store import RunStore, SampleKey, rescue
@@ -146,11 +147,19 @@ class Bench:
         self.store.rewrite(self.run)
 
 
-def run_bench(bench: Bench, contenders: Contenders, rank: Rank | None = None, *, resume: bool = False) -> Run:
+def run_bench(
+    bench: Bench,
+    contenders: Contenders,
+    rank: Rank | None = None,
+    *,
+    pruning: Pruning | None = None,
+    resume: bool = False,
+) -> Run:
     """Measure the whole plan and return the run. KeyboardInterrupt and errors are stored, then go on up.
 
-    `rank` is needed for an adaptive search. With `resume`, the run of `bench` is one that the store has and that ended
-    early: its launches are gone through, and the first one it lacks is the next to be made. Raises StoreError when
+    `rank` is needed for an adaptive search; `pruning` makes the drop-one round after the confirmation. With `resume`,
+    the run of `bench` is one that the store has and that ended early: its launches are gone through, and the first one
+    it lacks is the next to be made. Raises StoreError when
     another process writes that run, InputError when its launches are not those of its plan.
     """
     if resume:
@@ -160,7 +169,7 @@ def run_bench(bench: Bench, contenders: Contenders, rank: Rank | None = None, *,
     status: Ended = "failed"
     reason = ""
     try:
-        _measure(bench, contenders, rank)
+        _measure(bench, contenders, rank, pruning)
         status, reason = "complete", bench.cut_short
     except KeyboardInterrupt:
         status, reason = "interrupted", "stopped by the user; work so far is kept"
@@ -188,8 +197,8 @@ def _finish(bench: Bench, status: Ended, reason: str) -> None:
             raise
 
 
-def _measure(bench: Bench, contenders: Contenders, rank: Rank | None) -> None:
-    course = Course(bench.run, bench.affords, contenders, rank, launches=bench.launches)
+def _measure(bench: Bench, contenders: Contenders, rank: Rank | None, pruning: Pruning | None = None) -> None:
+    course = Course(bench.run, bench.affords, contenders, rank, pruning, launches=bench.launches)
     for step in course.steps():
         if bench.earlier:
             refuse_other_course(bench.earlier[0], *_named(step))

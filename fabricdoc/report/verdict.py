@@ -42,6 +42,7 @@ def render_verdict(verdict: Verdict) -> list[RenderableType]:
         line(),
         _candidates(verdict),
         *_reasons(verdict),
+        *_lines(verdict),
         *_cells(verdict),
         line(),
         *_certainty(verdict),
@@ -102,6 +103,13 @@ def _reasons(verdict: Verdict) -> list[RenderableType]:
         if one.verdict in UNCOMPARED and one.reason:
             groups.setdefault(without_sources(one.reason), []).append(one.name)
     told = [indent(line((f"{', '.join(names)}: ", BOLD), reason)) for reason, names in groups.items()]
+    return [line(), *told] if told else []
+
+
+def _lines(verdict: Verdict) -> list[RenderableType]:
+    """What the drop-one check says of every measured line of the winner."""
+    words = {True: ("pays", GOOD), False: ("does not pay", WARN), None: ("not checked", DIM)}
+    told = [indent(line((f"{one.name} ", BOLD), words[one.pays], f": {one.reason}")) for one in verdict.lines]
     return [line(), *told] if told else []
 
 

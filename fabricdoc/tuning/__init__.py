@@ -5,6 +5,7 @@ Works on documents alone: it measures nothing, reaches no node, and can be run a
 
 from __future__ import annotations
 
+from fabricdoc.tuning.checking import pruning_for
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.preset import build_preset
 from fabricdoc.tuning.runs_compared import compare_runs
@@ -12,4 +13,13 @@ from fabricdoc.tuning.standing import standings
 from fabricdoc.tuning.toml import preset_to_toml, read_preset
 from fabricdoc.tuning.verdict import judge
 
-__all__ = ["build_preset", "compare_runs", "fingerprint", "judge", "preset_to_toml", "read_preset", "standings"]
+__all__ = [
+    "build_preset",
+    "compare_runs",
+    "fingerprint",
+    "judge",
+    "preset_to_toml",
+    "pruning_for",
+    "read_preset",
+    "standings",
+]

@@ -6,7 +6,7 @@ Only words; what is missing is the recipes' to say.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fabricdoc.model.run import Run
 from fabricdoc.tuning.aim import Phase
@@ -31,7 +31,7 @@ def bench_call(run: Run, recipes: Iterable[StageRecipe], profile: str) -> str:
     return shlex.join(words)
 
 
-def fill_text(run: Run, recipes: dict[Phase, StageRecipe], profile: str, due: Iterable[Phase]) -> tuple[str, ...]:
+def fill_text(run: Run, recipes: Mapping[Phase, StageRecipe], profile: str, due: Iterable[Phase]) -> tuple[str, ...]:
     """The advice, one sentence with the call; empty where the weighed stages lack nothing."""
     call = bench_call(run, [recipes[phase] for phase in due], profile)
     return (f"To measure what this profile sends and run {run.id} lacks: {call}",) if call else ()

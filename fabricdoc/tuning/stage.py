@@ -122,7 +122,10 @@ def stage_recipe(aim: Aim, phase: Phase, measured: Sequence[CellKey], choices: C
 
 def _step(stage: Stage, phase: Phase, measured: Sequence[CellKey], choices: Choices) -> tuple[Step, StageRecipe]:
     """One step's calls, and what is lacking for it (as a recipe without steps)."""
-    calls, missing, beyond, wanted = [], [], [], []
+    calls: list[Call] = []
+    missing: list[str] = []
+    beyond: list[str] = []
+    wanted: list[tuple[str, int]] = []
     for one in stage.collectives:
         if not _crosses(one):
             continue

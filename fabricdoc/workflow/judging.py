@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from fabricdoc.errors import UsageError
 from fabricdoc.model.profile import Profile, StepTime
+from fabricdoc.model.pruning import Pruning
 from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.standing import Standings
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import decode_stages
-from fabricdoc.tuning import judge, standings
+from fabricdoc.tuning import judge, pruning_for, standings
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Judge:
             weights=self.weights,
             named=self.named,
         )
+
+    def pruning(self) -> Pruning:
+        """The drop-one check of its winner."""
+        batches = decode_stages(self.profile)
+        return pruning_for(self.profile, self.objective, batches=batches, weights=self.weights)
 
     def standings(self, run: Run) -> Standings:
         """How its candidates do so far."""

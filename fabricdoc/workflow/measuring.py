@@ -88,7 +88,7 @@ def measure(
         return [name for name in ranked if name in eligible][:CONFIRMED]
 
     try:
-        run = run_bench(bench, contenders, judge.standings, resume=prepared.resumes)
+        run = run_bench(bench, contenders, judge.standings, pruning=judge.pruning(), resume=prepared.resumes)
     except KeyboardInterrupt:
         raise _stopped(bench) from None
     watch.finish()

@@ -23,7 +23,7 @@ from fabricdoc.bench import (
 from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.profile import Profile
-from fabricdoc.model.run import Rank, Run, Shape
+from fabricdoc.model.run import Estimate, Plan, Rank, Run, Shape
 from fabricdoc.serving import captured_shapes, decode_stages, load_profile, shapes_for
 from fabricdoc.workflow.arms import blocks_of
 from fabricdoc.workflow.choosing import choose
@@ -87,10 +87,29 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
         arms=Arms(request.path, request.skew, request.gemm),
         deadlines_s=request.deadlines_s,
     )
-    plan = plan.model_copy(update={"weights": dict(request.weights or {})})
+    estimate = with_check(plan)
+    plan = plan.model_copy(update={"weights": dict(request.weights or {}), "estimate": estimate})
     run = Run(id=new_run_id(), plan=plan, nodes=contexts(request.specs, fabric, agents.hello), links=fabric.links)
     notes = (*chosen.notes, *_batches(profile), *_inherited(agents.hello), *filter(None, [enough, check_budget(plan)]))
     return Prepared(run, profile, request.master or master_of(field.rails, field.names[0]), notes)
+
+
+def with_check(plan: Plan) -> Estimate:
+    """The estimate with the launches of a drop-one check: of the candidate with the most lines, or of two combined."""
+    lines = sorted((len(one.variables) for one in plan.candidates if one.role == "candidate"), reverse=True)
+    most = sum(lines[:2]) if plan.search == "adaptive" else max(lines, default=0)
+    whole = plan.estimate
+    if most < 2:
+        return whole
+    more = plan.blocks * (3 + most) + 1 + plan.blocks * 4
+    share = 1.0 + more / max(1, whole.launches)
+    return whole.model_copy(
+        update={
+            "launches": whole.launches + more,
+            "seconds": round(whole.seconds * share, 1),
+            "bytes_per_link": round(whole.bytes_per_link * share),
+        }
+    )
 
 
 def shapes_of(request: Request, profile: Profile) -> tuple[Shape, ...]:

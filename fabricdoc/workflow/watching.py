@@ -18,7 +18,9 @@ from fabricdoc.model.verdict import Verdict
 Progress = Callable[[str], None]
 Tell = Callable[[BenchEvent], None]
 Judge = Callable[[Run], Verdict]
-STEP = re.compile(r"(?P<round>proof|search|combine|confirm)\b(?: block (?P<block>\d+))?[^:]*: (?P<candidate>[^\s(]+)")
+STEP = re.compile(
+    r"(?P<round>proof|search|combine|confirm|drop)\b(?: block (?P<block>\d+))?[^:]*: (?P<candidate>[^\s(]+)"
+)
 WIDE_OPEN = 100.0  # ends of an interval so far apart that they say nothing
 LEAST_BLOCKS = 2
 """Blocks before anybody is said to lead: one ratio has no interval."""

@@ -15,7 +15,7 @@ from fabricdoc.bench.plan import make_plan
 from fabricdoc.model.run import Candidate, Cell, Launch, NodeContext, Plan, Rank, Run, Shape
 from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
-from fabricdoc.tuning import judge, standings
+from fabricdoc.tuning import judge, pruning_for, standings
 
 PROFILE = load_profile("dense-small-tp2")
 SIZES = {("all_reduce", 20480): 80.0, ("all_reduce", 2621440): 3000.0, ("all_gather", 64000): 60.0}
@@ -115,7 +115,10 @@ def sit(monkeypatch, path: Path, run: Run, script: Script, *, resume: bool = Fal
     store = RunStore.open(path, write=True)
     bench = running.Bench(None, store, run, "", lambda _: None, ())  # type: ignore[arg-type]
     try:
-        return running.run_bench(bench, contenders, lambda so_far: standings(so_far, PROFILE, "decode"), resume=resume)
+        return running.run_bench(
+            bench, contenders, lambda so_far: standings(so_far, PROFILE, "decode"),
+            pruning=pruning_for(PROFILE, "decode"), resume=resume,
+        )  # fmt: skip
     except Killed:
         return None
     finally:

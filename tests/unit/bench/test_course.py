@@ -10,7 +10,8 @@ import pytest
 from fabricdoc.bench.combining import COMBINED
 from fabricdoc.bench.course import Course
 from fabricdoc.bench.launch import Place
-from fabricdoc.model.run import Candidate, Launch
+from fabricdoc.model.pruning import DROP_ONE, Pruning
+from fabricdoc.model.run import Candidate, Launch, Run
 from fabricdoc.tuning import standings
 from tests.unit.bench.scripted import PROFILE, Script, candidates, contenders, places, plan_of, run_of, timed
 
@@ -89,3 +90,32 @@ def test_where_no_block_fits_only_the_proofs_are_made_and_it_is_said() -> None:
     course = _course(affords=lambda *_: False)
     assert {one.round for one in course.launches} == {"proof"}
     assert course.cut == "block 1 (search)"
+
+
+def test_the_winner_is_taken_apart_in_fresh_blocks_and_what_is_left_confirmed_in_others() -> None:
+    """The course asks twice: what to launch without, and what is left; a resumed one makes those sets again."""
+    winner = Candidate(name="c0", variables={"V0": "1", "V9": "1"})
+    without = winner.model_copy(update={"name": "c0-without-V9", "variables": {"V0": "1"}, "set_name": DROP_ONE})
+    left = without.model_copy(update={"name": "c0-trimmed"})
+    asked: list[int] = []
+
+    def each(run: Run) -> tuple[Candidate, ...]:
+        asked.append(len(run.launches))
+        return (winner, without)
+
+    plan = plan_of((*candidates(0), winner))
+    script = Script(timed(gains={"c0": 1.3}))
+    course = Course(run_of(plan), lambda *_: True, contenders, None, Pruning(each, lambda _: left))
+    for step in course.steps():
+        place = Place(len(course.launches) + 1, step.round, step.block, step.position)
+        course.launches.append(script.run_launch(None, plan, step.candidate, place, "")[0])
+    assert asked == [2 + 6 * 3 + 6 * 3]
+    counts = Counter((one.round, one.candidate) for one in course.launches)
+    assert counts["drop", "c0-without-V9"] == counts["drop", "c0"] == 6
+    assert counts["drop", "base"] == 12
+    assert counts["proof", "c0-trimmed"] == 1
+    assert counts["confirm", "c0-trimmed"] == 6
+    blocks = {one.block for one in course.launches if one.candidate == "c0-trimmed" and one.round == "confirm"}
+    assert min(blocks) > max(one.block for one in course.launches if one.round == "drop")
+    resumed = Course(course.so_far(), lambda *_: True, contenders)
+    assert [one.name for one in resumed.planned()] == ["base", "c0"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from fabricdoc.errors import NodeError, UsageError
 from fabricdoc.model.fabric import FailedNode
+from fabricdoc.model.profile import StepTime
+from fabricdoc.serving import Served, decode_stages, derive_profile, parse_config
 from fabricdoc.workflow.measuring import opened_agents
 from fabricdoc.workflow.planning import new_run_id
 from fabricdoc.workflow.requests import Request
@@ -99,3 +104,15 @@ def test_every_captured_batch_is_measured_and_told(tmp_path: Path) -> None:
 def test_a_steps_time_said_on_the_command_line_is_the_profiles() -> None:
     ready = prepared(Request(specs=SPECS, backend="gloo", step=StepTime(compute_ms=40.0)))
     assert ready.profile.step == StepTime(compute_ms=40.0)
+
+
+def test_the_estimate_holds_the_check_of_a_set_with_several_lines(tmp_path: Path) -> None:
+    def estimated(lines: str, **more: Any) -> int:
+        file = tmp_path / "mine.toml"
+        file.write_text(f'backend = "nccl"\nsummary = "s"\n[[candidate]]\nname = "a"\nwhy = "w"\nsource = "s"\n{lines}')
+        ready = prepared(Request(specs=SPECS, candidates=(str(file),), blocks=6, **more))
+        return ready.run.plan.estimate.launches
+
+    one = estimated('variables = {NCCL_BUFFSIZE = "1048576"}')
+    two = estimated('variables = {NCCL_BUFFSIZE = "1048576", NCCL_NCHANNELS_PER_NET_PEER = "1"}')
+    assert two == one + 6 * 5 + 1 + 6 * 4
