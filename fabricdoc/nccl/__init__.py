@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.sources import LogFile
     from fabricdoc.nccl.speakers import Speaker, moment, speaker
     from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
-    from fabricdoc.nccl.typed import record_of, typed
+    from fabricdoc.nccl.typed import record_of
     from fabricdoc.nccl.values import Nccl, check_value
     from fabricdoc.nccl.variables import Variable, catalogue, circulating, must_agree, nearest
     from fabricdoc.nccl.versions import parse_conditions, parse_release, satisfies
@@ -90,8 +90,6 @@ HOMES = {
     "speakers": ("Speaker", "moment", "speaker"),
     "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
     "typed": ("record_of",),
-    "values": ("check_value",),
-    "typed": ("typed",),
     "values": ("Nccl", "check_value"),
     "variables": ("Variable", "catalogue", "circulating", "must_agree", "nearest"),
     "versions": ("parse_conditions", "parse_release", "satisfies"),
@@ -181,7 +179,6 @@ __all__ = [
     "settings_of",
     "speaker",
     "take_interfaces",
-    "typed",
     "unread_files",
 ]
 
