@@ -7,9 +7,10 @@ not looked at here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fabricdoc.gate.catalogue import Kind, kinds
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck, Outcome
@@ -32,7 +33,8 @@ MOST_FOUND = 200
 
 def adopted(fabric: Fabric) -> list[GateCheck]:
     """The answers of every row that findings decide, for each node that was read."""
-    told = [(finding, places(finding, [node.name for node in fabric.nodes])) for finding in fabric.findings]
+    ports = {node.name: netdevs_of(node) for node in fabric.nodes}
+    told = [(finding, places(finding, ports)) for finding in fabric.findings]
     return [check for id in BY_FINDINGS for node in fabric.nodes for check in _of_node(kinds()[id], node, told)]
 
 
@@ -71,16 +73,23 @@ def found_text(finding: Finding, node: str) -> str:
     return " ".join(texts[0].split())[:MOST_FOUND]
 
 
-def places(finding: Finding, names: Sequence[str]) -> dict[str, str]:
-    """The nodes a finding is about, each with its port where the subject names one.
+def netdevs_of(node: Node) -> frozenset[str]:
+    """The names of its interfaces."""
+    return frozenset() if isinstance(node.netdevs, Unknown) else frozenset(one.name for one in node.netdevs)
+
+
+def places(finding: Finding, ports: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """The nodes a finding is about, each with its port where subject or evidence names one; `ports` by node.
 
     Subjects are "node", "node/port", "node: words", "a and b", "a -> b address", "node ip:port".
     """
     found: dict[str, str] = {}
     for word in re.split(r",\s+| and | -> |\s+", finding.subject):
         node, _, port = word.rstrip(":").partition("/")
-        if node in names:
+        if node in ports:
             found.setdefault(node, port)
-    if not found:
-        found = {one.file: "" for one in finding.evidence if one.file in names}
+    for one in finding.evidence if not found else ():
+        if one.file in ports:
+            word = (one.text.split() or [""])[0].rstrip(":,")
+            found.setdefault(one.file, word if word in ports[one.file] else "")
     return found
