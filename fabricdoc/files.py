@@ -20,6 +20,18 @@ MAX_BYTES = 16 << 20
 """Bytes of a file that are read at most; a larger one is refused."""
 
 
+def read_bytes(path: Path, what: str, limit: int = MAX_BYTES) -> bytes:
+    """The file's bytes, whatever they are. InputError as `read_text`, but for its encoding."""
+    try:
+        data = _bytes(path, limit + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{what} can't be read: {reason}", fix="check the path") from error
+    if data is None:
+        raise InputError(f"{what} is a pipe or a device, not a file", fix="write it to a file first, and name that")
+    return data
+
+
 def read_text(path: Path, what: str, *, fix: str = "", limit: int = MAX_BYTES) -> str:
     """The file's text, without a byte order mark; `what` names it in errors and `fix` is their second line.
 

@@ -1,4 +1,4 @@
-"""What the file of a library says without being loaded: NCCL's version, and the SHA-256 of the whole.
+"""What the file of a library says without being loaded: NCCL's version, the variables it knows, the SHA-256 of it all.
 
 NCCL's text "NCCL version 2.30.7+cuda13.3" stands in the read-only data of every build (src/init.cc; seen in the wheel
 of 2.30.7: 252 MB of which .rodata is 0.5 MB), so the ELF file's sections are read and only that one is searched.
@@ -17,6 +17,8 @@ from .facts import unknown
 from .raw import part
 
 VERSION = re.compile(rb"NCCL version (2\.\d{1,3}\.\d{1,3}[\w.+-]{0,40})\0")
+VARIABLE = re.compile(rb"NCCL_[A-Z0-9_]{2,100}")
+MAX_VARIABLES = 4096
 SECTION = re.compile(rb"\.rodata(\.[\w.]+)?")
 # where the file has no table of sections (stripped): so much of its beginning
 MAX_SEARCHED = 16 << 20
@@ -38,6 +40,18 @@ def nccl_version(path: str) -> Any:
     finally:
         os.close(descriptor)
     return unknown(f"{path}: no NCCL version is written in it")
+
+
+def nccl_variables(path: str) -> list[str]:
+    """The names beginning with NCCL_ in this file's read-only data, sorted; raises OSError or ValueError."""
+    found: set[bytes] = set()
+    descriptor = _opened(path)
+    try:
+        for offset, size in _searched(descriptor):
+            found.update(VARIABLE.findall(part(descriptor, offset, min(size, MAX_SEARCHED))))
+    finally:
+        os.close(descriptor)
+    return sorted(name.decode("ascii") for name in found)[:MAX_VARIABLES]
 
 
 def _opened(path: str) -> int:

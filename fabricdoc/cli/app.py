@@ -5,7 +5,21 @@ from __future__ import annotations
 import typer
 
 from fabricdoc import __version__
-from fabricdoc.cli.commands import demo, explain, gate, init, lab, measure, nodes, preset, profile, run, runs, verify
+from fabricdoc.cli.commands import (
+    demo,
+    explain,
+    gate,
+    init,
+    lab,
+    lint,
+    measure,
+    nodes,
+    preset,
+    profile,
+    run,
+    runs,
+    verify,
+)
 
 ABOUT = """NCCL over RoCE, diagnosed and tuned: look, prove the cables, measure, start with exactly these variables.
 
@@ -37,7 +51,7 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=ABOUT)(_root)
-    for module in (init, nodes, measure, preset, gate, run, verify, explain, profile, runs, demo):
+    for module in (init, nodes, measure, preset, gate, run, verify, lint, explain, profile, runs, demo):
         module.register(app)
     app.add_typer(lab.build(), name="lab")
     return app

@@ -1,11 +1,11 @@
 """What every document shares: frozen models, value-or-reason facts, and the schema header."""
 
-from datetime import UTC, datetime
 from typing import ClassVar, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fabricdoc import __version__
+from fabricdoc.model.moment import utc_now as utc_now
 
 T = TypeVar("T")
 
@@ -26,11 +26,6 @@ NOT_READ = Unknown.model_construct(unknown="not read")
 """The default of a fact that a probe of an earlier version, or a dump, does not hold."""
 
 Fact = Union[T, Unknown]  # noqa: UP007 - a generic alias needs Union on Python 3.11
-
-
-def utc_now() -> str:
-    """The time now as ISO 8601 UTC with seconds, as every document's `created`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Document(Frozen):

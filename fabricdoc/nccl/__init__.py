@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.gids import choose_gid, gid_choices
     from fabricdoc.nccl.interfaces import IGNORED_BELOW, MOST_NAMES, Interfaces, running, take_interfaces
     from fabricdoc.nccl.lint import Source, in_order, lint_text, lint_unit, read_source, settings_of
+    from fabricdoc.nccl.lint_findings import as_findings, by_severity
     from fabricdoc.nccl.lint_formats import detect_format
+    from fabricdoc.nccl.lint_library import chosen_nccl
     from fabricdoc.nccl.lint_nodes import lint_pair, lint_units_together
+    from fabricdoc.nccl.lint_output import as_github, as_sarif, harmless, shown_lines
+    from fabricdoc.nccl.lint_scan import judge_scan, nccl_of
     from fabricdoc.nccl.lint_settings import FORMATS, Format, Place, Remark, Setting
     from fabricdoc.nccl.lint_units import Unit, arranged, unread_files
     from fabricdoc.nccl.ll128 import ll128_forced
@@ -61,8 +65,12 @@ HOMES = {
     "gids": ("choose_gid", "gid_choices"),
     "interfaces": ("IGNORED_BELOW", "MOST_NAMES", "Interfaces", "running", "take_interfaces"),
     "lint": ("Source", "in_order", "lint_text", "lint_unit", "read_source", "settings_of"),
+    "lint_findings": ("as_findings", "by_severity"),
     "lint_formats": ("detect_format",),
+    "lint_library": ("chosen_nccl",),
+    "lint_output": ("as_github", "as_sarif", "harmless", "shown_lines"),
     "lint_nodes": ("lint_pair", "lint_units_together"),
+    "lint_scan": ("judge_scan", "nccl_of"),
     "lint_settings": ("FORMATS", "Format", "Place", "Remark", "Setting"),
     "lint_units": ("Unit", "arranged", "unread_files"),
     "ll128": ("ll128_forced",),
@@ -133,10 +141,15 @@ __all__ = [
     "VariableRead",
     "VersionSeen",
     "arranged",
+    "as_findings",
+    "as_github",
+    "as_sarif",
+    "by_severity",
     "catalogue",
     "check_value",
     "check_variables",
     "choose_gid",
+    "chosen_nccl",
     "circulating",
     "clean",
     "detect_format",
@@ -145,11 +158,13 @@ __all__ = [
     "fused",
     "gid_choices",
     "gloo_variables",
+    "harmless",
     "hca_remarks",
     "in_device_order",
     "in_order",
     "interface_remarks",
     "is_writable",
+    "judge_scan",
     "lint_pair",
     "lint_text",
     "lint_unit",
@@ -160,6 +175,7 @@ __all__ = [
     "mismatches",
     "moment",
     "must_agree",
+    "nccl_of",
     "nccl_variables",
     "nearest",
     "parse_conditions",
@@ -177,6 +193,7 @@ __all__ = [
     "satisfies",
     "server_variables",
     "settings_of",
+    "shown_lines",
     "speaker",
     "take_interfaces",
     "unread_files",

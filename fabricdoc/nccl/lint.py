@@ -80,7 +80,7 @@ def settings_of(
 def read_source(
     name: str, text: str, form: Format | None = None, release: Release | None = None, node: str = ""
 ) -> Source:
-    """A file taken apart; `detect_format` tells its format unless it is given. Raises ValueError for JSON that is none."""
+    """A file taken apart; `detect_format` tells a format that is not given. Raises ValueError for JSON that is none."""
     form = form or detect_format(name, text)
     body = text if form == "nccl.conf" else text.removeprefix("\ufeff")
     lines = body.split("\n")

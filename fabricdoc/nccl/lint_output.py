@@ -13,11 +13,23 @@ from fabricdoc.nccl.complaints import SEVERITIES, Severity
 from fabricdoc.nccl.lint_settings import Remark
 
 WIDTH = 100
-_SECRET = re.compile(
-    r"(?i)((?:\b\w*(?:token|secret|password|passwd|api[_-]?key|access[_-]?key)\w*"
-    r"|--(?:api-key|token|password))[=: ]\s*[\"']?)"
-    r"([^\s\"',]{3,})"
+SHOWN_LINE = 400
+"""Characters of a line that are quoted in a document."""
+_NAMES = (
+    r"(?:token(?!s|iz)|secret|passw(?:or)?d|passphrase|credential|auth(?![a-z])|authorization|(?<![a-z])key|apikey)"
+    r"[\w-]{0,24}"
 )
+_SECRET = re.compile(
+    rf"""((?:{_NAMES}["']?\s{{0,4}}[=:]|--[\w-]{{0,40}}?{_NAMES}\s)\s{{0,4}}["']?(?:bearer\s)?)([^\s"',]{{3,}})""",
+    re.IGNORECASE,
+)
+_LOOKS_SECRET = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{8,}|sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{12,}"
+    r"|nvapi-[\w-]{16,}|xox[abpr]-[\w-]{10,}|eyJ[\w-]{16,}\.[\w-]+\.[\w-]*)"
+)
+"""Tokens that are known by how they begin: Hugging Face, OpenAI, GitHub, GitLab, AWS, NGC, Slack, JWT."""
+_IN_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]{1,15}://[^\s:/@]{0,64}:)[^\s@/]{1,256}@")
+_HINTS = ("token", "secret", "pass", "key", "auth", "credential")
 _GITHUB: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "notice"}
 _SARIF: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -25,8 +37,17 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def harmless(text: str) -> str:
     """`text` with secrets masked and control characters shown as "?"."""
-    masked = _SECRET.sub(lambda found: found[1] + "***", text)
-    return masked if masked.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in masked)
+    shown = masked(text)
+    return shown if shown.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in shown)
+
+
+def masked(text: str) -> str:
+    """`text` with what looks like a secret as "***": by the name before it, or by how it begins."""
+    lower = text.lower()
+    if any(hint in lower for hint in _HINTS):
+        text = _SECRET.sub(lambda found: found[1] + "***", text)
+    text = _LOOKS_SECRET.sub("***", text)
+    return _IN_ADDRESS.sub(lambda found: found[1] + "***@", text) if "://" in text else text
 
 
 def as_text(remark: Remark) -> tuple[str, ...]:
@@ -34,20 +55,32 @@ def as_text(remark: Remark) -> tuple[str, ...]:
     complaint = remark.complaint
     place = f"{harmless(remark.file)}:{remark.line}:{remark.column}"
     lines = [f"{place}: {complaint.severity}: {harmless(complaint.message)}  [{complaint.id}]"]
-    shown, start = _window(remark)
-    lines.append(f"  {shown}")
-    if remark.width and harmless(remark.text) == remark.text:
-        lines.append(f"  {' ' * start}{'^' * max(1, min(remark.width, WIDTH - start))}")
+    lines += [f"  {line}" for line in shown_lines(remark)]
     if complaint.fix:
         lines.append(f"  fix: {harmless(complaint.fix)}")
     return tuple(lines)
 
 
-def _window(remark: Remark) -> tuple[str, int]:
-    """The part of the line that holds the culprit, at most WIDTH characters, and the culprit's place in it."""
-    text, at = harmless(remark.text), remark.column - 1
-    begin = max(0, min(at - WIDTH // 4, len(text) - WIDTH)) if len(text) > WIDTH else 0
-    return text[begin : begin + WIDTH], max(0, at - begin)
+def shown_lines(remark: Remark, width: int = WIDTH) -> tuple[str, ...]:
+    """The line around the culprit, at most `width` characters of it, and the pointer where the culprit is seen."""
+    text, at = harmless(remark.text.replace("\t", " ")), remark.column - 1
+    culprit = harmless(remark.text[at : at + remark.width].replace("\t", " "))
+    if len(text) != len(remark.text):  # a secret was masked: the same occurrence of the culprit, if it is still there
+        at = _nth(text, culprit, remark.text.count(remark.text[at : at + remark.width], 0, at) if culprit else 0)
+    begin = max(0, min(at - width // 4, len(text) - width)) if len(text) > width else 0
+    shown, start = text[begin : begin + width].rstrip(), max(0, at - begin)
+    if not culprit or at < 0 or not text.startswith(culprit, at):
+        return (shown,)
+    return shown, f"{' ' * start}{'^' * max(1, min(len(culprit), width - start))}"
+
+
+def _nth(text: str, part: str, count: int) -> int:
+    """Where `part` stands for the (count + 1)th time, -1 where it does not."""
+    at = text.find(part)
+    while count and at >= 0:
+        at = text.find(part, at + 1)
+        count -= 1
+    return at
 
 
 def as_github(remarks: Sequence[Remark]) -> Iterator[str]:
@@ -93,7 +126,7 @@ def _result(remark: Remark, used: Sequence[str]) -> dict[str, object]:
         "startLine": remark.line,
         "startColumn": remark.column,
         "endColumn": remark.column + max(1, remark.width),
-        "snippet": {"text": harmless(remark.text)},
+        "snippet": {"text": harmless(remark.text[: 4 * SHOWN_LINE])},
     }
     message = harmless(complaint.message) + (f" Fix: {harmless(complaint.fix)}" if complaint.fix else "")
     place = {"artifactLocation": {"uri": harmless(remark.file).replace("\\", "/")}, "region": region}

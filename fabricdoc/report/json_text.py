@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
@@ -14,7 +15,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 def json_text(payload: BaseModel | dict[str, Any], *, one_line: bool = False) -> str:
     """One JSON document with a final line break. A model's infinities and NaN become null; a dict's are ValueError."""
     indent = None if one_line else 2
-    if isinstance(payload, BaseModel):
+    if not isinstance(payload, dict):
         return _BEYOND_ASCII.sub(_escaped, payload.model_dump_json(by_alias=True, indent=indent)) + "\n"
     return json.dumps(payload, indent=indent, allow_nan=False) + "\n"
 

@@ -13,29 +13,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fabricdoc import __version__
 from fabricdoc.errors import FabricdocError
-from fabricdoc.model.documents import Document, utc_now
-from fabricdoc.model.findings import ErrorDocument
-from fabricdoc.report.cells import BAD, BOLD, DIM, Command, Unwrapped, indent, line
-from fabricdoc.report.fabric import Part
+from fabricdoc.model.moment import utc_now
+from fabricdoc.report.cells import BAD, BOLD, DIM, Unwrapped, broken, line
 from fabricdoc.report.json_text import json_text
-from fabricdoc.report.kinds import next_command, render
-from fabricdoc.report.lists import (
-    profiles_payload,
-    render_labs,
-    render_profiles,
-    render_runs,
-    render_written,
-    runs_payload,
-)
 from fabricdoc.report.outlet import Outlet
-from fabricdoc.report.plan import render_plan
 from fabricdoc.report.progress import ProgressLine
+from fabricdoc.report.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from fabricdoc.model.documents import Document
     from fabricdoc.model.run import Plan, Run
     from fabricdoc.model.verdict import Verdict
+    from fabricdoc.report.fabric import Part
 
 WIDTH, NARROWEST, WIDEST = 80, 40, 120
 
@@ -72,6 +63,8 @@ class Screen:
         if self.as_json:
             self._json(document)
             return
+        from fabricdoc.report.kinds import next_command
+
         self.show(document, part)
         after = next_command(document)
         if after is not None:
@@ -80,7 +73,19 @@ class Screen:
     def show(self, document: Document, part: Part = "all") -> None:
         """A document on the way to the answer (several may be shown): rendered, or nothing with JSON."""
         if not self.as_json:
+            from fabricdoc.report.kinds import render
+
             self._print(self._out, render(document, part))
+
+    def settings(self, linted: Any) -> None:
+        """What is wrong with files of settings (`fabricdoc.workflow.Linted`): a document of kind findings."""
+        if self.as_json:
+            self._json(_header("findings") | linted.payload())
+            return
+        from fabricdoc.report.settings import render_settings
+
+        shown = linted.shown(self._width(self._out) - 16)
+        self._print(self._out, render_settings(linted.remarks, shown, linted.told, len(linted.files)))
 
     def text(self, raw: str) -> None:
         """Text that is itself the result (an env file, a JSON document), as it is."""
@@ -90,6 +95,8 @@ class Screen:
 
     def runs(self, runs: Sequence[Any]) -> None:
         """The list of stored runs (`fabricdoc.store.RunSummary`)."""
+        from fabricdoc.report.lists import render_runs, runs_payload
+
         if self.as_json:
             self._json(_header("runs") | {"runs": runs_payload(runs)})
             return
@@ -99,6 +106,8 @@ class Screen:
 
     def profiles(self, profiles: Sequence[Any]) -> None:
         """The list of known profiles (`fabricdoc.model.profile.Profile`)."""
+        from fabricdoc.report.lists import profiles_payload, render_profiles
+
         if self.as_json:
             self._json(_header("profiles") | {"profiles": profiles_payload(profiles)})
         else:
@@ -109,6 +118,8 @@ class Screen:
         if self.as_json:
             self._json(document)
             return
+        from fabricdoc.report.lists import render_labs
+
         labs: Sequence[Any] = document.labs
         self._print(self._out, render_labs(labs, removed=removed))
         for lab in () if removed else labs:
@@ -124,10 +135,14 @@ class Screen:
         if self.as_json:
             self._json(_header("written") | {"files": [str(path) for path in paths]})
         else:
+            from fabricdoc.report.lists import render_written
+
             self._print(self._out, render_written(paths))
 
     def plan(self, plan: Plan, notes: Sequence[str] = ()) -> None:
         """What a bench is about to do and the most it can cost, on stderr."""
+        from fabricdoc.report.plan import render_plan
+
         self._print(self._err, render_plan(plan, notes))
 
     def sizes(self, run: Run, verdict: Verdict | None, names: Sequence[str] = ()) -> None:
@@ -170,7 +185,8 @@ class Screen:
             return
         self._told.add(command)
         label = line((f"next, to {why}:" if why else "next:", DIM))
-        self._print(self._err, [label, indent(Command(command))])
+        rows = broken(clean(command), self._width(self._err) - 2)
+        self._print(self._err, [label, *(Unwrapped((f"  {row}", BOLD)) for row in rows)])
 
     def error(self, error: FabricdocError) -> None:
         """The end of a command: one line, and what to do; with JSON an error document on stdout too,
@@ -180,6 +196,8 @@ class Screen:
             parts.append(Unwrapped(("fix: ", BOLD), error.fix))
         self._print(self._err, parts)
         if self.as_json and not self._answered:
+            from fabricdoc.model.findings import ErrorDocument
+
             self._json(ErrorDocument(id=error.id, message=error.message, fix=error.fix, status=int(error.status)))
 
     def close(self) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fabricdoc.model.documents import Fact, Unknown
+if TYPE_CHECKING:
+    from fabricdoc.model.documents import Fact
 
 T = TypeVar("T")
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -114,4 +115,6 @@ def cut(text: str, width: int) -> str:
 
 def fact_text(fact: Fact[T], show: Callable[[T], str] = str) -> str:
     """A fact's value, or `?` when it is unknown (say why beside it)."""
+    from fabricdoc.model.documents import Unknown
+
     return UNKNOWN if isinstance(fact, Unknown) else show(fact)

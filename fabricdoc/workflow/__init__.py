@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.gate_words import GateWords, JobWords, LocalWords, read_gate, write_textfile
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.launching import make_start, open_files, take_place
+    from fabricdoc.workflow.linting import Linted, lint_files
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.meant import find_preset, this_hostname
     from fabricdoc.workflow.measuring import Measured, blocks_to_ask, measure, opened_agents, unready
@@ -53,6 +54,7 @@ HOMES = {
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
     "launching": ("make_start", "open_files", "take_place"),
+    "linting": ("Linted", "lint_files"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "meant": ("find_preset", "this_hostname"),
     "measuring": ("Measured", "blocks_to_ask", "measure", "opened_agents", "unready"),
@@ -83,6 +85,7 @@ __all__ = [
     "GateWords",
     "JobWords",
     "LocalWords",
+    "Linted",
     "Measured",
     "Prepared",
     "Recommended",
@@ -102,6 +105,7 @@ __all__ = [
     "import_nccl_tests",
     "kept_verdict",
     "latest_preset",
+    "lint_files",
     "look",
     "look_deeply",
     "look_once",

@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "transport": LEAVES | {"probes"},
     "checks": LEAVES | BELOW | {"nccl"},
     "store": LEAVES,
-    "nccl": LEAVES | BELOW,
+    "nccl": LEAVES | BELOW | {"probes"},  # what a library's file says is read in one place
     "serving": LEAVES | BELOW,
     "lab": LEAVES | BELOW,
     "export": LEAVES | BELOW,
