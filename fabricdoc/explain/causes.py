@@ -57,6 +57,7 @@ GENERAL: Mapping[str, str] = {
     "extra": "other devices",
     "hcas": "other ports",
     "interfaces": "several",
+    "xid": "of some number",
     "gpu": "",
     "wanted": "",
 }

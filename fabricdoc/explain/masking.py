@@ -6,7 +6,7 @@ import re
 
 SECRET = re.compile(
     r"(?i)(?P<before>(?:\b[\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key|credential|private[_-]?key)[\w-]*"
-    r"\s*[=:]\s*[\"']?|--(?:api-key|token|password)[= ]|\bBearer\s+|://[^/\s:@]{1,80}:))(?P<value>[^\s\"'@,;&]{4,400})"
+    r"[\"']?\s*[=:]\s*[\"']?|--(?:api-key|token|password)[= ]|\bBearer\s+|://[^/\s:@]{1,80}:))(?P<value>[^\s\"'@,;&]{4,400})"
 )
 KNOWN = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|ghp_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"

@@ -18,6 +18,8 @@ from fabricdoc.nccl import LogFile
 
 SHORT = 8 << 20
 """Characters of a file up to which it is looked at as a whole; a longer one is read as a log alone."""
+SAMPLE = 4096
+"""Characters at the beginning of a file that tell whether it is text: a log may hold a stray NUL, not one in fifty."""
 MOST_STDIN = 4 << 30
 
 
@@ -42,7 +44,7 @@ def opened(given: Given) -> Text:
     head: list[str] = []
     size = 0
     for block in blocks:
-        if not head and "\0" in block[:4096]:
+        if not head and block[:SAMPLE].count("\0") * 50 > len(block[:SAMPLE]):
             raise InputError(f"{given.name}: is a binary file", fix="name logs, dumps and env files")
         head.append(block)
         size += len(block)

@@ -22,7 +22,7 @@ SETTINGS = re.compile(
     r"(?:NCCL|GLOO|UCX|OMPI|TORCH|PYTORCH|CUDA|VLLM|SGLANG|FI|MASTER|LD|RAY|HSN|NVSHMEM|OFI|RDMAV|MLX5|HOSTNAME|MPI)"
     r"_?[A-Z0-9_]*"
 )
-_ASSIGNS = re.compile(r"(?m)^.{0,400}?\b(?:NCCL|GLOO|UCX|OMPI|TORCH|FI|VLLM|CUDA)_\w+\s*[=:]")
+_ASSIGNS = re.compile(r"(?m)^.{0,400}?\b(?:NCCL|GLOO|UCX|OMPI|TORCH|FI|VLLM|CUDA|MASTER)_\w+\s*[=:]")
 _RESULT = re.compile(
     r"\s*(?P<size>\d{1,18})\s+\d{1,18}\s+\w{1,20}\s+(?:\w{1,20}\s+)?(?:-?\d{1,6}\s+)?"
     r"(?P<time>[\d.]{1,20})\s+(?P<alg>[\d.]{1,20})\s+(?P<bus>[\d.]{1,20})(?:\s+(?P<wrong>\S{1,20}))?"

@@ -17,6 +17,7 @@ def all_rules() -> Mapping[str, Rule]:
     from fabricdoc.explain.rules import (
         bootstrap,
         gid,
+        gpu,
         link,
         memory,
         platform,
@@ -27,5 +28,5 @@ def all_rules() -> Mapping[str, Rule]:
         transport,
     )
 
-    rooms = (stack, settings, ranks, bootstrap, gid, selection, memory, platform, link, transport)
+    rooms = (gpu, stack, settings, ranks, bootstrap, gid, selection, memory, platform, link, transport)
     return {id: rule for room in rooms for id, rule in room.RULES.items()}

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.rules.bootstrap import VIRTUAL
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Fact, Row, Seen, Spot
 from fabricdoc.explain.views import PortView, addresses, gid_rows, ports, subnet
@@ -29,6 +30,8 @@ LOSS = (
     "rnr_nak_retry_err",
 )
 """Counters that grow when packets are lost or thrown away (spark facts 8.3)."""
+JUMBO = (4092, 4200, 9000, 9001, 9216, 9500)
+"""The MTUs that fabrics use beside 1500."""
 COLLAPSE, LARGE = 5.0, 1 << 20
 """Bus bandwidth this many times below a smaller size's, from 1 MiB on, is what loss without flow control looks like."""
 
@@ -67,7 +70,7 @@ def _face(case: Case, one: PortView, other: PortView) -> bool:
 
 
 def _netdevs_apart(case: Case) -> tuple[list[Spot], dict[str, str]] | None:
-    """Interfaces in one subnet on two nodes, or RDMA interfaces of one name, with another MTU."""
+    """Interfaces in one subnet on two nodes, or fabric interfaces of one name, with another MTU."""
     mtus = {
         (fact.spot.node, str(fact.path[1])): fact
         for fact in case.told("netdev")
@@ -78,8 +81,10 @@ def _netdevs_apart(case: Case) -> tuple[list[Spot], dict[str, str]] | None:
         if fact := mtus.get((view.node, view.netdev)):
             networks[view.network].append(fact)
     rdma = {port.netdev for port in ports(case) if port.netdev}
-    for (_node, name), fact in mtus.items():
-        if name in rdma:
+    addressed = {(view.node, view.netdev) for view in addresses(case)}
+    for (node, name), fact in mtus.items():
+        usual = name in rdma or (fact.value in (1500, *JUMBO) and not VIRTUAL.match(name) and name != "lo")
+        if usual and (node, name) not in addressed:
             networks[f"interface {name}"].append(fact)
     for facts in networks.values():
         values = {fact.value for fact in facts}
@@ -136,7 +141,7 @@ def link_flap(case: Case) -> Answer:
 
 def roce_packet_loss(case: Case) -> Answer:
     """Counters of lost packets above zero, or a bandwidth that collapses at single sizes."""
-    counters = [fact for fact in case.told("counter") if str(fact.path[-1]) in LOSS and isinstance(fact.value, int)]
+    counters = [fact for fact in case.told("counter") if loses(str(fact.path[-1])) and isinstance(fact.value, int)]
     lost = [fact for fact in counters if fact.value > 0]
     collapsed = collapse(case.rows)
     if not lost and not collapsed:
@@ -154,11 +159,19 @@ def roce_packet_loss(case: Case) -> Answer:
     return Hit(evidence, filled, "certain" if strong and collapsed else "likely" if strong else "possible", zero)
 
 
+def loses(name: str) -> bool:
+    """Whether a counter of that name counts lost or repeated packets."""
+    return name in LOSS or bool(re.fullmatch(r"[rt]x_(?:prio\d_)?discards?(?:_phy)?|.*_buffer_discard.*", name))
+
+
 def collapse(rows: list[Row]) -> list[Row]:
     """Rows of a result whose bandwidth is far below that of both a smaller size and what the size could do."""
     found = []
-    best = 0.0
+    best, last = 0.0, 0
     for row in sorted(rows, key=lambda row: (row.spot.file, row.spot.line)):
+        if row.size < last:  # the next table
+            best = 0.0
+        last = row.size
         if row.size >= LARGE and row.busbw:
             if best and min(row.busbw) * COLLAPSE < best:
                 found.append(row)
@@ -174,6 +187,7 @@ def nics_share_subnet(case: Case) -> Answer:
     names: dict[tuple[str, str], list[str]] = defaultdict(list)
     for view in addresses(case):
         plain = ":" not in view.address and view.prefix < 31 and not view.address.startswith("169.254.")
+        plain = plain and not VIRTUAL.match(view.netdev) and not view.netdev.startswith("wl")
         if plain and (not rdma or (view.node, view.netdev) in rdma or ("", view.netdev) in rdma):
             groups[view.node, view.network].append(view.spot)
             names[view.node, view.network].append(view.netdev)

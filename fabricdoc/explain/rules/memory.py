@@ -101,6 +101,9 @@ def peermem_not_registered(case: Case) -> Answer:
     refused = case.sign("peermem-refused")
     off = [seen for seen in case.of("gdr.hca") if seen.groups.get("state", "").lower() == "disabled"]
     off = off or [seen for seen in case.of("gdr.ring") if seen.groups.get("gdr") == "0"]
+    over = [seen for seen in case.of("chan.net") if seen.groups.get("net", "").startswith("IB")]
+    direct = [seen for seen in over if "/GDRDMA" in seen.groups.get("flags", "")]
+    off = off or ([] if direct or case.of("gdr.dmabuf") else over)
     fault = [
         seen for seen in calls(case, "ibv_reg_mr", "ibv_reg_mr_iova2") if "Bad address" in seen.groups.get("err", "")
     ]

@@ -19,8 +19,8 @@ NOT_READY = re.compile(
 )
 """Answers of the driver where the NVLink fabric is in no state for multicast."""
 REFUSED = re.compile(
-    r"(?i)\b800\b|not permitted|permission|\b1\b 'invalid arg|invalid argument|\b101\b|invalid device ordinal|\b304\b"
-    r"|OS call|IMEX|bind"
+    r"(?i)\b800\b|not permitted|permission|\b1\b 'invalid arg|invalid argument|\b101\b|invalid device ordinal"
+    r"|\b304\b|\b801\b|not supported|OS call|IMEX|bind"
 )
 """Answers where this process may not make or bind a multicast object."""
 

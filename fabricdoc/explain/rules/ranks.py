@@ -167,10 +167,19 @@ def host_identity_collision(case: Case) -> Answer:
         filled = words(node=sorted(places)[0], other=sorted(places)[1])
         return Hit(spots(one[:2], case.of("err.dupgpu")[:1]), filled, "certain")
     doubled = case.of("err.dupgpu")
-    if doubled and (len({_place(seen) for seen in case.of("comm.init", "boot.if", "version")}) > 1 or _hostids(case)):
+    if doubled and (_one_rank_each(case) or _hostids(case)):
         filled = words(node=doubled[0].spot.node)
         return Hit(spots(doubled[:2], _hostids(case), case.sign("machine-id-line")[:2]), filled, "likely")
     return None
+
+
+def _one_rank_each(case: Case) -> bool:
+    """Whether there are several nodes, with one process on each: then no two ranks of a node can share its GPU."""
+    processes: dict[str, set[object]] = defaultdict(set)
+    for seen in case.seen:
+        if seen.process:
+            processes[seen.spot.node].add(seen.process[1:3])
+    return len(processes) > 1 and all(len(one) == 1 for one in processes.values())
 
 
 def _place(seen: Seen) -> str:
@@ -212,11 +221,18 @@ def nccl_build_specific_hang(case: Case) -> Answer:
     engines = case.of("version.engine")
     if builds and (hang or len(builds) > 1):
         return Hit(spots(hang[:2], builds[:3], named[:1]), words(node=(hang or builds)[0].spot.node), "likely")
+    ids = {sign.groups.get("id", "") for sign in case.sign("build-id")}
+    if hang and len(ids) > 1:
+        filled = words(node=hang[0].spot.node)
+        return Hit(spots(hang[:2], case.sign("build-id")[:3], named[:1]), filled, "likely")
     known = [seen for seen in (*named, *engines) if seen.groups.get("ver") in KNOWN_HANGS]
-    graph = case.sign("cuda-graph")
+    graph = [*case.sign("cuda-graph"), *case.sign("gpu-gb10")]
     if hang and known and graph:
         filled = words(version=known[0].groups["ver"], node=known[0].spot.node)
-        return Hit(spots(hang[:2], known[:1], graph[:1]), filled, "likely", ("the same run with another build",))
+        sought = ("the same run with another build",)
+        return Hit(
+            spots(hang[:2], known[:1], graph[:1]), filled, "likely" if case.sign("cuda-graph") else "possible", sought
+        )
     if hang and known:
         return Near(
             spots(known[:1], hang[:1]), "this build is known to hang with CUDA graphs, which nothing here names"

@@ -167,6 +167,9 @@ def hca_sets_differ_between_nodes(case: Case) -> Answer:
     refused = [seen for seen in case.of("ib.open") if "WARN" in seen.level]
     if not mixed and not counted and len(set(counts.values())) < 2:
         return None
+    if not mixed and not counted and not case.errors and case.of("conn.rings", "gdr.ring"):
+        shown = [seen for seen, _listed in lists.values()]
+        return Near(spots(shown[:2]), "the lists differ, and the ranks were joined", ("a hang or an error",))
     least = min(counts, key=lambda node: counts[node], default="")
     most = max(counts, key=lambda node: counts[node], default="")
     filled = words(node=least, other=most, few=counts.get(least, ""), many=counts.get(most, ""))
@@ -186,14 +189,12 @@ def mixed_link_layers(case: Case) -> Answer:
             roce = [device.name for device in listed.devices if device.link == "RoCE"]
             ib = [device.name for device in listed.devices if device.link == "IB"]
             filled = words(roce=",".join(roce), ib=",".join(ib), node=seen.spot.node)
-            failed = bool(refused) or bool(case.errors)
-            return Hit(
-                spots(refused[:1], seen, case.errors[:1]),
-                filled,
-                "certain" if refused else "likely" if failed else "possible",
-                () if refused else ("a line that says that a link was refused",),
-                None if failed else "warning",
-            )
+            if not refused and not case.errors:
+                why = "both kinds are in the list, and nothing failed"
+                return Near(spots(seen), why, ("a line that says that a link was refused",))
+            sought = () if refused else ("a line that says that a link was refused",)
+            shown = spots(refused[:1], seen, case.errors[:1])
+            return Hit(shown, filled, "certain" if refused else "likely", sought)
     lists = lists_by_node(case)
     layers = {node: {device.link for device in listed.devices} for node, (_seen, listed) in lists.items()}
     different = {frozenset(kinds) for kinds in layers.values()}

@@ -20,7 +20,17 @@ def libibverbs_missing(case: Case) -> Answer:
     if any(net != "Socket" for net in networks(case)):
         return Near(spots(found), "the ranks use another network than sockets all the same")
     sockets = uses_sockets(case)
+    if within_one_node(case):
+        return Near(spots(found[:1]), "all ranks are on one node, and need no network", ("a channel via NET",))
     return Hit(spots(found[:2], sockets[:1]), words(node=found[0].spot.node), "certain" if sockets else "likely")
+
+
+def within_one_node(case: Case) -> bool:
+    """Whether NCCL's lines say that there is one node alone: it counts one, or every channel stays within it."""
+    shapes = case.of("comm.shape")
+    counted = bool(shapes) and all(seen.groups.get("nodes") == "1" for seen in shapes)
+    local = case.of("chan.p2p", "chan.shm", "chan.local.old")
+    return (counted or bool(local)) and not case.of("chan.net", "chan.net.old") and len(case.nodes) < 2
 
 
 def no_device(case: Case) -> list[Seen]:

@@ -22,9 +22,9 @@ def devinfo(hca: str, mtu: int, enum: int) -> str:
 
 def bench(*rows: tuple[int, float, float]) -> str:
     """nccl-tests rows of (bytes, bus bandwidth out of place, in place)."""
-    head = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
-    return head + "".join(
-        f"{size:12d} {size // 4:13d}     float     sum      -1  100.00  {out:6.2f}  {out:6.2f}      0  100.00  {inner:6.2f}  {inner:6.2f}      0\n"
+    return "".join(
+        f"{size:12d} {size // 4:13d}     float     sum      -1  100.00  {out:6.2f}  {out:6.2f}      0"
+        f"  100.00  {inner:6.2f}  {inner:6.2f}      0\n"
         for size, out, inner in rows
     )
 
@@ -63,7 +63,7 @@ FLAP = {
     },
     "kernel and a broken connection": {
         "alpha.log": log("alpha", version("2.21.5"), IB, completion(12)),
-        "alpha_dmesg.txt": "[ 812.4] mlx5_core 0000:17:00.0 eno1: Link down\n[ 815.9] mlx5_core 0000:17:00.0 eno1: Link up\n",
+        "alpha_dmesg.txt": "[ 812.4] mlx5_core 0000:17:00.0 eno1: Link down\n",
     },
     "counter and a broken connection": {
         "alpha.log": log("alpha", version("2.21.5"), IB, completion(12)),

@@ -15,7 +15,8 @@ LINKS = links(("rocep1s0f0", "ACTIVE"), ("rocep1s0f1", "DOWN"), ("roceP2p1s0f0",
 
 
 def result(size: int, busbw: float, wrong: int = 0) -> str:
-    return f"{size:12d} {size // 4:13d}     float     sum      -1  100.00  {busbw:6.2f}  {busbw:6.2f}  {wrong:5d}  100.00  {busbw:6.2f}  {busbw:6.2f}  {wrong:5d}\n"
+    values = f"100.00  {busbw:6.2f}  {busbw:6.2f}  {wrong:5d}"
+    return f"{size:12d} {size // 4:13d}     float     sum      -1  {values}  {values}\n"
 
 
 SLOW = GPUS.format("GB10") + result(256 << 20, 3.1)
@@ -63,7 +64,8 @@ STATE = {
             "alpha",
             warn(
                 "transport/nvls.cc:300",
-                "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.",
+                "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 "
+                "'the operation cannot be performed in the present state'.",
             ),
         )
     },

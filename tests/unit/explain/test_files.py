@@ -1,0 +1,80 @@
+"""Files behind paths: order, names, nodes; links and pipes are left alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.errors import InputError
+from fabricdoc.explain.files import STDIN, listed, node_in
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [
+        ("node01.log", "node01"),
+        ("node01_show_gids.txt", "node01"),
+        ("node02-ibv_devinfo.txt", "node02"),
+        ("spark-b.nccl.log.gz", "spark-b"),
+        ("nccl.node01.4711.log", "node01"),
+        ("node01.rackA.log", "node01.rackA"),
+        ("log_worker7_rank3.txt", "worker7"),
+        ("input.log", ""),
+        ("nccl.env", ""),
+        ("show_gids.txt", ""),
+        ("rank0.log", ""),
+        ("hw_counters.txt", ""),
+        ("nccl_tests.txt", ""),
+        ("", ""),
+        ("---.log", ""),
+    ],
+)
+def test_the_node_in_a_name(name: str, node: str) -> None:
+    assert node_in(name) == node
+
+
+def test_a_folder_is_walked_in_natural_order_by_relative_names(tmp_path: Path) -> None:
+    for name in ("node10.log", "node2.log", "sub/env.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert [one.name for one in listed([str(tmp_path)])] == ["node2.log", "node10.log", "sub/env.txt"]
+
+
+def test_folders_name_nodes_where_there_are_several(tmp_path: Path) -> None:
+    for name in ("alpha/nccl.log", "bravo/nccl.log"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("x")
+    assert [one.node for one in listed([str(tmp_path)])] == ["alpha", "bravo"]
+
+
+def test_several_paths_keep_the_names_they_were_given(tmp_path: Path) -> None:
+    for name in ("a/x.log", "b/x.log"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("x")
+    names = [one.name for one in listed([str(tmp_path / "a"), str(tmp_path / "b" / "x.log")])]
+    assert names == [str(tmp_path / "a" / "x.log"), str(tmp_path / "b" / "x.log")]
+
+
+def test_a_path_given_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text("x")
+    assert len(listed([str(tmp_path / "x.log"), str(tmp_path)])) == 1
+
+
+def test_a_dash_is_stdin() -> None:
+    assert [(one.path, one.name) for one in listed([STDIN])] == [(None, "-")]
+
+
+def test_links_and_pipes_in_a_folder_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "x.log").write_text("x")
+    assert [one.name for one in listed([str(tmp_path)])] == ["x.log"]
+
+
+def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        listed([str(tmp_path / "nowhere")])
