@@ -27,8 +27,10 @@ def read_log(material: Material, blocks: Iterable[str]) -> None:
     """Add what a log tells to `material`."""
     collector = _Collector(material)
     reader = LogReader(_dialect(block, collector) for block in blocks)
+    enough = collector.has_enough
     for event in reader:
-        collector.take(event)
+        if not enough(event):
+            collector.take(event)
     material.lines = reader.lines
     material.unknown_warnings = reader.unknown_warnings
     if collector.prefixed:
@@ -57,11 +59,18 @@ class _Collector:
         self.prefixed = False
         self.old = False
 
+    def has_enough(self, event: Event) -> bool:
+        """Whether a line decides nothing, or its process has said as much already: told at once for most lines."""
+        name = event.name
+        if name in DROPPED:
+            return True
+        head = event.head
+        known = self._fronts.get(head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]) if event.body else None
+        return known is not None and known[1].get(name, 0) >= OF_ONE and name != "prefix.warn"
+
     def take(self, event: Event) -> None:
         """Keep a line, if its process has not said as much already."""
         name = event.name
-        if name in DROPPED:
-            return
         process, counts = self._speaker(event.head) if event.body else (None, self._counts[None])
         counts[name] = seen = counts.get(name, 0) + 1
         if seen > (OF_WARNINGS if name == "prefix.warn" else OF_ONE) or len(self._material.seen) >= MOST_SEEN:

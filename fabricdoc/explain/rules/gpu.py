@@ -6,6 +6,7 @@ import re
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.seen import Seen, Sign
 
 NO_IMAGE = re.compile(r"no kernel image|invalid device function", re.I)
 NO_MEMORY = re.compile(r"out of memory|\b2 'out", re.I)
@@ -54,7 +55,7 @@ def nccl_without_gpu_code(case: Case) -> Answer:
 
 def rendezvous_not_reached(case: Case) -> Answer:
     """Ranks did not meet before NCCL began: the store's address was not reached."""
-    found = [
+    found: list[Seen | Sign] = [
         *(seen for seen in case.of("torch.rendezvous") if re.search(r"imed out|refused|fail", seen.spot.text)),
         *case.sign("rendezvous-timeout"),
     ]

@@ -168,8 +168,8 @@ def hca_sets_differ_between_nodes(case: Case) -> Answer:
     if not mixed and not counted and len(set(counts.values())) < 2:
         return None
     if not mixed and not counted and not case.errors and case.of("conn.rings", "gdr.ring"):
-        shown = [seen for seen, _listed in lists.values()]
-        return Near(spots(shown[:2]), "the lists differ, and the ranks were joined", ("a hang or an error",))
+        joined = [seen for seen, _listed in lists.values()]
+        return Near(spots(joined[:2]), "the lists differ, and the ranks were joined", ("a hang or an error",))
     least = min(counts, key=lambda node: counts[node], default="")
     most = max(counts, key=lambda node: counts[node], default="")
     filled = words(node=least, other=most, few=counts.get(least, ""), many=counts.get(most, ""))
@@ -199,8 +199,8 @@ def mixed_link_layers(case: Case) -> Answer:
     layers = {node: {device.link for device in listed.devices} for node, (_seen, listed) in lists.items()}
     different = {frozenset(kinds) for kinds in layers.values()}
     if len(different) > 1:
-        shown = [seen for seen, _listed in lists.values()]
-        return Hit(spots(refused[:1], shown[:3]), words(node=next(iter(lists))), "certain" if refused else "likely")
+        told = [seen for seen, _listed in lists.values()]
+        return Hit(spots(refused[:1], told[:3]), words(node=next(iter(lists))), "certain" if refused else "likely")
     return Hit(spots(refused[:2]), words(node=refused[0].spot.node), "likely") if refused else None
 
 

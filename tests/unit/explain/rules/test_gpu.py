@@ -67,7 +67,7 @@ def test_an_engines_own_missing_code_is_only_considered() -> None:
     "line",
     [
         "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
-        "[W socket.cpp:663] [c10d] The client socket has timed out after 60s while trying to connect to (10.1.0.5, 29500).",
+        "[W socket.cpp] [c10d] The client socket has timed out after 60s while trying to connect to (10.1.0.5, 29500).",
     ],
 )
 def test_ranks_that_did_not_meet_are_told(line: str) -> None:
