@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fabricdoc.export.delivery import delivery_status, judge_delivery
     from fabricdoc.export.files import write_all
     from fabricdoc.export.formats import FORMATS, Format, format_list, format_named
+    from fabricdoc.export.policy import wanted_lines
     from fabricdoc.export.rendering import env_file, left_out, render
     from fabricdoc.export.starting import starting_preset
     from fabricdoc.export.validity import check_valid
@@ -25,6 +26,7 @@ HOMES = {
     "delivery": ("delivery_status", "judge_delivery"),
     "files": ("write_all",),
     "formats": ("FORMATS", "Format", "format_list", "format_named"),
+    "policy": ("wanted_lines",),
     "rendering": ("env_file", "left_out", "render"),
     "starting": ("starting_preset",),
     "validity": ("check_valid",),
@@ -44,6 +46,7 @@ __all__ = [
     "render",
     "starting_preset",
     "this_node",
+    "wanted_lines",
     "write_all",
 ]
 

@@ -6,15 +6,23 @@ from typing import ClassVar, Literal
 
 from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.run import Dtype, Op, View
+from fabricdoc.model.verdict import Interval
 
 
 class Line(Frozen):
-    """One variable: placed (needed for this fabric, from proof) or measured (pays for itself)."""
+    """One variable: placed (needed for this fabric, from proof), measured (pays for itself) or diagnostic (for the
+    first launch alone).
+
+    `effect` is the ratio that a measured line, or the set it is of, was confirmed with, over `launches` launches; null
+    and 0 where nothing was measured.
+    """
 
     name: str
     value: str
-    kind: Literal["placed", "measured"]
+    kind: Literal["placed", "measured", "diagnostic"]
     evidence: str
+    effect: Interval | None = None
+    launches: int = 0
 
 
 class NodePreset(Frozen):
@@ -84,8 +92,9 @@ class Latency(Frozen):
 class Preset(Document):
     """The recommended variables; `exercised` says on what they were measured and what was not tried.
 
-    `expires` is a time (ISO 8601, UTC) after which they are to be measured again, "" for none. `latencies` is what the
-    gate holds a new launch against, with as many ranks per node; empty where nothing was measured.
+    `left_unset` says what is not set on purpose. `expires` is a time (ISO 8601, UTC) after which they are to be
+    measured again, "" for none. `latencies` is what the gate holds a new launch against, with as many ranks per node;
+    empty where nothing was measured.
     """
 
     kind: ClassVar[str] = "preset"
@@ -99,6 +108,7 @@ class Preset(Document):
     reason: str
     exercised: str
     not_exercised: tuple[str, ...] = ()
+    left_unset: tuple[str, ...] = ()
     expires: str = ""
     nodes: tuple[NodePreset, ...] = ()
     fingerprint: Fingerprint = Fingerprint()

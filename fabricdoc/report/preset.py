@@ -15,7 +15,7 @@ from fabricdoc.report.text import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-KINDS = {"placed": "", "measured": GOOD}
+KINDS = {"placed": "", "measured": GOOD, "diagnostic": DIM}
 
 
 def render_preset(preset: Preset) -> list[RenderableType]:

@@ -6,22 +6,25 @@ file and quoting for a consumer are other jobs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
-from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric, LinkProof
-from fabricdoc.model.preset import Line, NodePreset, Preset
-from fabricdoc.model.run import Candidate, NodeContext, Proof, Run
-from fabricdoc.model.verdict import CandidateVerdict, Verdict
-from fabricdoc.tuning.fingerprint import ends_of, fingerprint
+from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.model.run import Proof, Run
+from fabricdoc.model.verdict import Verdict
+from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.latencies import latencies_of
+from fabricdoc.tuning.lines import left_out, lines_of
+from fabricdoc.tuning.policy import expiry, left_unset
 from fabricdoc.tuning.settled import merged_proof
-from fabricdoc.tuning.wording import one_line, size_text
+from fabricdoc.tuning.wording import one_line
 
 
-def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None) -> Preset:
-    """The preset of a run under a verdict; `fabric` is the scan that came with the run (None: ports stay unknown)."""
+def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None, *, valid_days: int | None = None) -> Preset:
+    """The preset of a run under a verdict; `fabric` is the scan that came with the run (None: ports stay unknown).
+
+    `valid_days` after the last launch it is to be measured again (None: as the policy says, 0: never).
+    """
+    lines = {node.name: lines_of(node, run, verdict) for node in run.nodes}
+    named = {line.name for some in lines.values() for line in some}
     return Preset(
         name=f"{verdict.profile}-{verdict.objective}",
         run=run.id,
@@ -32,8 +35,10 @@ def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None) -> Preset:
         reason=verdict.reason,
         exercised=_exercised(run),
         not_exercised=_not_exercised(run),
+        left_unset=(*left_unset(run, sorted(named)), *left_out(run, verdict)),
+        expires=expiry(run, valid_days),
         nodes=tuple(
-            NodePreset(name=node.name, target=node.target, python=node.python, lines=_lines(node, run, verdict))
+            NodePreset(name=node.name, target=node.target, python=node.python, lines=lines[node.name])
             for node in run.nodes
         ),
         fingerprint=fingerprint(run, fabric),
@@ -47,63 +52,6 @@ def _source(run: Run, verdict: Verdict) -> str:
     names = {one.name for one in run.plan.candidates if one.role == "candidate"}
     base = next((one.name for one in run.plan.candidates if one.role == "base"), "")
     return verdict.choice if verdict.choice in names else base
-
-
-def _lines(node: NodeContext, run: Run, verdict: Verdict) -> tuple[Line, ...]:
-    """Placed lines in base's order, then measured ones; a measured line takes the place of a placed one of its name."""
-    base = next((one for one in run.plan.candidates if one.role == "base"), None)
-    chosen = next((one for one in run.plan.candidates if one.name == verdict.choice and one.role == "candidate"), None)
-    lines: dict[str, Line] = {}
-    if base is not None and (chosen is None or chosen.on_base):
-        for name, value in _variables(base, node.name).items():
-            evidence = _placed_evidence(value, base, node.name, run)
-            lines[name] = Line(name=name, value=value, kind="placed", evidence=evidence)
-    if chosen is not None:
-        judged = next((one for one in verdict.candidates if one.name == chosen.name), None)
-        for name, value in _variables(chosen, node.name).items():
-            evidence = _measured_evidence(run, judged, instead_of=lines.get(name))
-            lines[name] = Line(name=name, value=value, kind="measured", evidence=evidence)
-    return tuple(lines.values())
-
-
-def _variables(one: Candidate, node: str) -> Mapping[str, str]:
-    return one.variables | one.node_variables.get(node, {})
-
-
-def _placed_evidence(value: str, base: Candidate, node: str, run: Run) -> str:
-    """Why base has it, and the proof of each link whose port or HCA the value names."""
-    named = set(re.findall(r"[A-Za-z0-9_.@-]+", value))
-    why = [one_line(base.why, 400)] if base.why else ["part of base: what makes this fabric work"]
-    for mine, other in ends_of(run, node):
-        if named & {mine.netdev, mine.hca, mine.ip}:
-            why.append(f"{mine.netdev} meets {other.node}/{other.netdev}{_proof_text(run, mine.netdev, node)}")
-    return "; ".join(dict.fromkeys(why))
-
-
-def _proof_text(run: Run, netdev: str, node: str) -> str:
-    if isinstance(run.links, Unknown):
-        return ""
-    for link in run.links:
-        if (node, netdev) in link.ends:
-            proof = link.proof
-            heard = proof.frames_a_to_b or proof.frames_b_to_a
-            counts = f", {proof.frames_a_to_b} and {proof.frames_b_to_a} {_heard_as(proof)}" if heard else ""
-            return f" ({link.kind}, proven by {proof.method} at {proof.at}{counts})"
-    return ""
-
-
-def _heard_as(proof: LinkProof) -> str:
-    """What was counted."""
-    return "messages" if proof.method == "rdma-ping" else "frames"
-
-
-def _measured_evidence(run: Run, judged: CandidateVerdict | None, *, instead_of: Line | None) -> str:
-    if judged is None:
-        return f"chosen by run {run.id}"
-    sizes = [cell.size for cell in judged.cells]
-    span = f" Measured from {size_text(min(sizes))} to {size_text(max(sizes))}." if sizes else ""
-    instead = f" In place of base's {one_line(instead_of.value)!r}." if instead_of is not None else ""
-    return f"{judged.reason}{span}{instead} Run {run.id}."
 
 
 def _exercised(run: Run) -> str:

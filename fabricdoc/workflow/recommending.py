@@ -19,6 +19,7 @@ from fabricdoc.serving import load_profile
 from fabricdoc.store import RunStore
 from fabricdoc.tuning import build_preset
 from fabricdoc.workflow.judging import Judge, check_weights, with_step
+from fabricdoc.workflow.safety import refuse_unsafe
 
 Stored = TypeVar("Stored", Fabric, Preset)
 
@@ -40,6 +41,7 @@ def recommend(
     presets: Sequence[Path] = (),
     step: StepTime | None = None,
     weights: Mapping[str, float] | None = None,
+    valid_days: int | None = None,
 ) -> Recommended:
     """Judge stored measurements under a profile and objective (the run's own by default); stores both results.
 
@@ -57,7 +59,8 @@ def recommend(
     fabric_text = store.load_document(run.id, "fabric")
     preset = None
     if verdict.conclusive and fabric_text is not None:
-        preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id))
+        preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id), valid_days=valid_days)
+        refuse_unsafe(preset, run)
         store.save_document(run.id, "preset", preset.model_dump_json())
     return Recommended(verdict, preset)
 

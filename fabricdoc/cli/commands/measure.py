@@ -289,6 +289,9 @@ def recommend(
     weights: Weights = "",
     step_ms: StepMs = None,
     tokens_per_step: Tokens = None,
+    valid_days: Annotated[
+        int | None, typer.Option("--valid-days", min=0, max=3650, help="Measure again after so many days (0: never).")
+    ] = None,
     store: Store = None,
     presets: Presets = [],  # noqa: B006
     as_json: Json = False,
@@ -309,6 +312,7 @@ def recommend(
         presets=folders,
         step=workflow.read_step(step_ms, tokens_per_step),
         weights=workflow.read_weights(weights),
+        valid_days=valid_days,
     )
     out.document(answer.verdict)
     return verdict_status(answer.verdict)

@@ -42,37 +42,51 @@ def export_env(
     ports: Ports = [],  # noqa: B006
     hostfile: Hostfile = None,
     save: Annotated[Path | None, typer.Option("--save", help="With --platform: keep the preset itself here.")] = None,
+    no_strict: Annotated[
+        bool, typer.Option("--no-strict", help="Leave NCCL_NET=IB out: a lost HCA is then no error but slow sockets.")
+    ] = False,
+    first_launch: Annotated[
+        bool, typer.Option("--first-launch", help="Add diagnostics for a first start: logs, dumps, longer time-outs.")
+    ] = False,
     expired: Annotated[bool, typer.Option("--expired", help="Write it though its time is over.")] = False,
     formats: Annotated[bool, typer.Option("--formats", help="List the formats and for whom they are.")] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> int:
     """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
-    from fabricdoc.export import check_valid, choose_node, format_list, format_named, left_out, render, write_all
+    from fabricdoc import export
+    from fabricdoc.export import check_valid, choose_node, format_named, render, wanted_lines
     from fabricdoc.workflow import find_preset, preset_from_scan, this_hostname
 
     out = screen(as_json=as_json)
     if formats:
-        out.text(format_list())
+        out.text(export.format_list())
         return 0
-    whole = format_named("json" if as_json and out_dir is None else fmt).scope != "node"
+    name = "json" if as_json and out_dir is None else fmt
+    whole = format_named(name).scope != "node"
     if platform is None:
         if nodes or hostfile or save:
             raise typer.BadParameter("--nodes, --hostfile and --save go with --platform; for one node's values: --node")
         preset = find_preset(what, store, out.progress)
         check_valid(preset, expired=expired)
-        again = f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
     else:
         preset = preset_from_scan(platform, resolve_nodes(nodes, ports, "", hostfile), out.progress, save)
-        again = (
-            f"fabricdoc export-env {shlex.quote(str(save))}" if save else f"fabricdoc export-env --platform {platform}"
-        )
+    preset = wanted_lines(preset, name, strict=not no_strict, first_launch=first_launch)
+    again = _again(what, platform, save)
     one = choose_node(preset, node, this_hostname(), again) if node or not (whole or out_dir) else None
     if out_dir is not None:
-        out.written(write_all(preset, out_dir, fmt, only=one))
+        out.written(export.write_all(preset, out_dir, fmt, only=one))
         return 0
     text = render(preset, one, "json" if as_json else fmt)
-    if told := left_out(preset, one, fmt):
+    if told := export.left_out(preset, one, fmt):
         out.progress(told)
     out.text(text)
     return 0
+
+
+def _again(what: str | None, platform: str | None, save: Path | None) -> str:
+    """The command that means the same preset."""
+    if platform is not None:
+        what = str(save) if save else None
+        return f"fabricdoc export-env {shlex.quote(what)}" if what else f"fabricdoc export-env --platform {platform}"
+    return f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"

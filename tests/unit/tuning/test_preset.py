@@ -42,8 +42,9 @@ def test_placed_lines_come_first_and_differ_per_node(synthetic, profile) -> None
 def test_a_placed_selector_names_the_proof_of_its_link(synthetic, profile) -> None:
     net, ifname, hca, _ = _preset(synthetic, profile).nodes[0].lines
     met = "eth0 meets beta/eth1 (cable, proven by beacon at 2026-11-29T09:59:00Z, 3 and 3 frames)"
-    assert net.evidence == "the rails that were proven"
-    assert ifname.evidence == hca.evidence == f"the rails that were proven; {met}"
+    assert net.evidence.startswith("the rails that were proven; a lost HCA then ends the start with an error")
+    assert ifname.evidence.startswith(f"the rails that were proven; {met}; where ranks meet; exact (=)")
+    assert hca.evidence.startswith(f"the rails that were proven; {met}; exact (=), and of this node alone")
 
 
 def test_a_measured_line_names_effect_blocks_sizes_and_run(synthetic, profile) -> None:
@@ -51,6 +52,10 @@ def test_a_measured_line_names_effect_blocks_sizes_and_run(synthetic, profile) -
     assert "% faster (95 % interval" in line.evidence
     assert "8 blocks) per decode step; again in fresh blocks:" in line.evidence
     assert line.evidence.endswith("Measured from 8 B to 2.5 MiB. Run run-1.")
+    assert line.effect is not None
+    assert (line.effect.blocks, line.launches) == (8, 16)
+    assert line.effect.low < 1.3 < line.effect.high
+    assert {(one.effect, one.launches) for one in _preset(synthetic, profile).nodes[0].lines[:3]} == {(None, 0)}
 
 
 def test_keeping_base_exports_the_placed_lines_alone(synthetic, profile) -> None:
@@ -125,7 +130,9 @@ def test_an_nccl_run_says_what_it_did_not_exercise(synthetic, profile, facts, ga
 def test_without_link_proofs_the_reason_of_base_stands_alone(synthetic, profile) -> None:
     run = synthetic().run().model_copy(update={"links": Unknown(unknown="no permission")})
     preset = build_preset(run, judge(run, profile), None)
-    assert [line.evidence for line in preset.nodes[0].lines] == ["the only rail"]
+    (line,) = preset.nodes[0].lines
+    assert line.evidence.startswith("the only rail; the engine's own CPU groups take it")
+    assert "meets" not in line.evidence
 
 
 def test_a_name_that_only_begins_like_a_port_is_no_proof(synthetic, profile) -> None:
