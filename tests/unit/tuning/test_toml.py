@@ -103,7 +103,11 @@ def test_the_file_reads_well() -> None:
         ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/preset/2"', "schema is 'fabricdoc/preset/2', wanted"),
         ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/run/1"', "schema is 'fabricdoc/run/1', wanted"),
         ('schema = "fabricdoc/preset/1"\n', "", "it has no schema"),
-        ('kind = "placed"', 'kind = "plcaed"', r"nodes\[0\]\.lines\[0\]\.kind: Input should be 'placed', 'measured' or 'diagnostic'"),
+        (
+            'kind = "placed"',
+            'kind = "plcaed"',
+            r"nodes\[0\]\.lines\[0\]\.kind: Input should be 'placed', 'measured' or 'diagnostic'",
+        ),
         ('value = "IB"', "value = 3", r"nodes\[0\]\.lines\[0\]\.value: "),
         ('value = "IB"\n', "", r"nodes\[0\]\.lines\[0\]\.value: Field required"),
         ('value = "IB"', 'value = "IB"\nvalu = "x"', r"nodes\[0\]\.lines\[0\]\.valu: Extra inputs"),
