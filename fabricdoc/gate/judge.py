@@ -181,4 +181,4 @@ def _plainly(check: GateCheck) -> str:
 def _holding(checks: Sequence[GateCheck]) -> str:
     good = sum(one.outcome == "ok" for one in checks)
     rest = len(checks) - good
-    return f"all {good} checks hold" if not rest else f"{good} checks hold, {rest} noted or waived,"
+    return f"all {good} checks hold" if not rest else f"{good} of {len(checks)} checks hold, {rest} noted or waived,"

@@ -104,6 +104,15 @@ class Screen:
         if not runs:
             self.next_command("fabricdoc demo", "measure two nodes inside this machine")
 
+    def gates(self, gates: Sequence[Any]) -> None:
+        """The history of gates (`fabricdoc.store.GateSummary`)."""
+        from fabricdoc.report.gate_history import gates_payload, render_gates
+
+        if self.as_json:
+            self._json(_header("gates") | {"gates": gates_payload(gates)})
+            return
+        self._print(self._out, render_gates(gates))
+
     def profiles(self, profiles: Sequence[Any]) -> None:
         """The list of known profiles (`fabricdoc.model.profile.Profile`)."""
         from fabricdoc.report.lists import profiles_payload, render_profiles

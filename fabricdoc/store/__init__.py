@@ -6,7 +6,7 @@ keeps documents and samples; it does not judge them, print them, or decide what 
 
 from __future__ import annotations
 
-from fabricdoc.store.gates import GateSummary, keep_gate, last_gate, list_gates, load_gate, new_gate_id
+from fabricdoc.store.gates import GateSummary, gate_named, keep_gate, last_gate, list_gates, load_gate, new_gate_id
 from fabricdoc.store.imported import keep_imported, read_nccl_tests
 from fabricdoc.store.packing import SampleKey
 from fabricdoc.store.place import default_path
@@ -20,6 +20,7 @@ __all__ = [
     "RunSummary",
     "SampleKey",
     "default_path",
+    "gate_named",
     "keep_gate",
     "keep_imported",
     "last_gate",

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, NamedTuple
 
+from fabricdoc.errors import InputError
 from fabricdoc.model.gate import Gate
 from fabricdoc.store import database
 from fabricdoc.store.place import default_path
@@ -78,6 +79,15 @@ def load_gate(id: str, path: Path | None = None) -> Gate | None:
     with _reading(path) as connection:
         rows = connection.execute("SELECT document FROM gates WHERE id = ?", (id,)).fetchall()
     return _read(rows[0][0]) if rows else None
+
+
+def gate_named(id: str, path: Path | None = None) -> Gate:
+    """As `load_gate`; InputError naming the newest where there is no such gate."""
+    found = load_gate(id, path)
+    if found is None:
+        newest = ", ".join(one.id for one in list_gates(path, 3)) or "none is kept yet"
+        raise InputError(f"{id[:60]!r} names no gate that can be read", fix=f"fabricdoc runs gates ({newest})")
+    return found
 
 
 def last_gate(nodes: Sequence[str], path: Path | None = None) -> Gate | None:

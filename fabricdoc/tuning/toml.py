@@ -57,6 +57,7 @@ def read_preset(path: Path) -> Preset:
 def _validated(content: dict[str, Any], path: Path) -> Preset:
     if "schema" not in content:
         raise InputError(f"preset {path}: it has no schema, so it is no preset", fix=_FIX)
+    _refuse_newer(content["schema"], path)
     try:
         _add_missing_hcas(content)
         preset = Preset.model_validate(content)
@@ -65,6 +66,17 @@ def _validated(content: dict[str, Any], path: Path) -> Preset:
     if problem := _twice(preset):
         raise InputError(f"preset {path}: {problem}", fix="leave one of them")
     return preset
+
+
+def _refuse_newer(schema: object, path: Path) -> None:
+    """A preset that a later fabricdoc wrote is no damaged one: say which is needed."""
+    stem, _, edition = str(schema).rpartition("/")
+    if stem == f"fabricdoc/{Preset.kind}" and edition.isdecimal() and int(edition[:9]) > Preset.edition:
+        raise InputError(
+            f"preset {path}: it is of edition {edition[:9]}, and this fabricdoc reads edition {Preset.edition}",
+            fix="use the fabricdoc that wrote it, or measure again with this one",
+            id="preset-newer",
+        )
 
 
 def _add_missing_hcas(content: dict[str, Any]) -> None:

@@ -141,6 +141,7 @@ def _plainly(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
     crosses = any(one.spans_nodes for one in (*profile.decode.collectives, *profile.prefill.collectives))
     if crosses != (served.ranks > served.gpus_per_node):
         yield "collectives between nodes:", "some" if crosses else "none", "none" if crosses else "some"
+        return
     tokens = max(1, profile.decode.rows // max(1, profile.batch))
     if crosses and profile.decode.rows % max(1, profile.batch) == 0 and tokens != served.window:
         yield "rows a request in a decode step:", str(tokens), str(served.window)

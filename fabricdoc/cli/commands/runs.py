@@ -1,4 +1,4 @@
-"""`runs`: list, show, export, compare, import and remove stored runs."""
+"""`runs`: list, show, export, compare, import and remove stored runs, and the history of gates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from fabricdoc.cli.terminal import screen
 
 def register(app: typer.Typer) -> None:
     """Add the group to the program."""
-    what = "List, show, export, compare, import or remove runs."
+    what = "List, show, export, compare, import or remove runs; the history of gates."
     group = typer.Typer(help=what, no_args_is_help=True, rich_markup_mode=None)
     group.command("list")(list_runs)
     group.command("show")(show)
+    group.command("gates")(gates)
     group.command("export")(export)
     group.command("compare")(compare)
     group.command("import")(bring)
@@ -46,6 +47,23 @@ def show(
         from fabricdoc.workflow import kept_verdict
 
         out.sizes(found, kept_verdict(kept, found.id))
+    return 0
+
+
+def gates(
+    gate: Annotated[str | None, typer.Argument(metavar="[GATE]", help="A gate's id: show its whole answer.")] = None,
+    most: Annotated[int, typer.Option("--last", min=1, max=1000, help="How many, the newest first.")] = 20,
+    store: Store = None,
+    as_json: Json = False,
+) -> int:
+    """List the gates that were asked, newest first, or show one."""
+    from fabricdoc.store import gate_named, list_gates
+
+    out = screen(as_json=as_json)
+    if gate is None:
+        out.gates(list_gates(store, most))
+    else:
+        out.document(gate_named(gate, store))
     return 0
 
 

@@ -59,11 +59,12 @@ def test_nodes_of_one_name_are_refused_before_anything_starts() -> None:
 
 @pytest.mark.parametrize(("options", "request_", "deadline_s"), [
     ({}, {"do": "scan", "deadline_s": 7.0}, 10.0),
+    ({"cuda": False}, {"do": "scan", "deadline_s": 7.0, "cuda": False}, 10.0),
     ({"watch_s": 30.0}, {"do": "scan", "deadline_s": 7.0, "watch_s": 30.0}, 40.0),
     ({"watch_s": 0.5, "deadline_s": 2.0}, {"do": "scan", "deadline_s": 1.4, "watch_s": 0.5}, 2.5),
 ])  # fmt: skip
 def test_watching_comes_on_top_of_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, float], request_: dict[str, Any], deadline_s: float
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], request_: dict[str, Any], deadline_s: float
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr("fabricdoc.fabric.asking.Asking", lambda *args, **kwargs: asked.append((args, kwargs)))

@@ -223,6 +223,20 @@ def test_a_fabric_gets_the_facts_of_the_images_its_nodes_name(fake: Fake) -> Non
     assert with_images([NodeSpec("alpha", "local")], fabric, said.append) is fabric
 
 
+def test_what_was_never_looked_into_stays_unknown_where_nothing_may_start(fake: Fake) -> None:
+    fabric = Fabric(nodes=(node("alpha"),))
+    said: list[str] = []
+    (first,) = with_images([NODE], fabric, said.append, start=False).nodes
+    assert first.image == Unknown(unknown=f"{NODE.image}: {image.NEVER_READ}")
+    assert [call[1] for call in fake.calls()] == ["image", "image"]
+    with_images([NODE], fabric, said.append)
+    fake.calls()
+    (known,) = with_images([NODE], fabric, said.append, start=False).nodes
+    assert isinstance(known.image, ServerImage)
+    assert [call[1] for call in fake.calls()] == ["image"]
+    assert len(said) == 1
+
+
 def test_the_runtime_that_has_the_image_is_asked(fake: Fake) -> None:
     (fake.folder / "docker").unlink()
     (fake.folder / "docker").symlink_to("/bin/false")

@@ -100,7 +100,12 @@ def test_the_file_reads_well() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/preset/2"', "schema is 'fabricdoc/preset/2', wanted"),
+        (
+            'schema = "fabricdoc/preset/1"',
+            'schema = "fabricdoc/preset/2"',
+            "it is of edition 2, and this fabricdoc reads edition 1",
+        ),
+        ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/preset/0"', "schema is 'fabricdoc/preset/0', wanted"),
         ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/run/1"', "schema is 'fabricdoc/run/1', wanted"),
         ('schema = "fabricdoc/preset/1"\n', "", "it has no schema"),
         (

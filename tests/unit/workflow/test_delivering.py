@@ -59,6 +59,18 @@ def test_a_plain_number_is_of_this_machine_and_others_are_found(monkeypatch: pyt
     assert nodes.asked["spark1"]["names"] == sorted(HEAD)
 
 
+def test_all_processes_of_a_server_are_told_beside_its_delivery(monkeypatch: pytest.MonkeyPatch) -> None:
+    children = [process(3, HEAD), process(5, HEAD, parent=3, library=None), {"pid": "x"}]
+    Nodes(monkeypatch, spark1=children[:2], spark2=children[2:])
+    one = pair()
+    wheres = [read_where("pid", ["spark1=3"])]
+    said, families = delivering.look_at_servers(one, wheres, delivering.nodes_of(one), lambda _: None)
+    assert families == {"spark1": frozenset({3, 5}), "spark2": frozenset()}
+    assert [(w.node, w.pid) for w in said.workers] == [("spark1", 3)]
+    with pytest.raises(UsageError):
+        delivering.look_at_servers(one, [read_where("pid", ["gamma=3"])], [], lambda _: None)
+
+
 def test_numbers_by_node(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = Nodes(monkeypatch, spark1=[process(3, HEAD)], spark2=[process(4, WORKER)])
     assert check(pair(), ("pid", "spark1=3,spark2=4")).answer == "delivered"

@@ -1,0 +1,75 @@
+"""One deadline over every wait: the smaller of two counts, and it is over when the block is."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from fabricdoc.fabric import at_most, sharing, within
+from fabricdoc.fabric.crew import Crew
+from fabricdoc.transport import NodeSpec
+
+pytestmark = pytest.mark.unit
+
+
+def test_outside_a_wait_has_its_own_time() -> None:
+    assert at_most(20.0) == 20.0
+    with within(1000.0):
+        assert at_most(20.0) == 20.0
+    assert at_most(3600.0) == 3600.0
+
+
+def test_inside_no_wait_goes_beyond_it() -> None:
+    with within(5.0):
+        assert 4.0 < at_most(20.0) <= 5.0
+        assert at_most(1.0) == 1.0
+        with within(100.0):
+            assert at_most(20.0) <= 5.0
+        with within(0.0):
+            assert at_most(20.0) == 0.0
+    assert at_most(20.0) == 20.0
+
+
+def test_an_error_ends_it_too() -> None:
+    with pytest.raises(ValueError, match="x"), within(1.0):
+        raise ValueError("x")
+    assert at_most(20.0) == 20.0
+
+
+class Silent:
+    names = ("alpha",)
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def receive(self, timeout_s: float) -> None:
+        self.waited.append(timeout_s)
+
+
+def test_a_silent_node_is_given_up_when_the_time_is_over() -> None:
+    channels = Silent()
+    crew = Crew(channels, {}, "the probe")  # type: ignore[arg-type]
+    begun = time.monotonic()
+    with within(0.0):
+        assert crew.answers("ready", ["alpha"], 600.0) == {}
+    assert time.monotonic() - begun < 60.0
+    assert channels.waited == [0.0]
+    assert crew.failed["alpha"].id == "node-timeout"
+
+
+def test_probes_are_started_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def start(_nodes: Any, _module: str, *, start_deadline_s: float = 0.0, raised: bool = False) -> Any:
+        asked.append(start_deadline_s)
+        return Silent(), {}
+
+    monkeypatch.setattr(sharing, "start_some", start)
+    spec = NodeSpec("alpha", "local")
+    with within(7.0):
+        sharing.open_some([spec], "beacon")
+    sharing.open_some([spec], "beacon")
+    assert 6.0 < asked[0] <= 7.0
+    assert asked[1] == 20.0
