@@ -32,10 +32,10 @@ serve=(vllm serve "$MODEL" "${SERVE_ARGS[@]}"
 # 3. The worker. ssh hands one string to the login shell there, so every word is quoted.
 printf -v worker '%q ' "${run[@]}" --env-file /dev/stdin "$IMAGE" "${serve[@]}" --node-rank 1 --headless
 # shellcheck disable=SC2029  # expanded here on purpose: $worker is quoted word by word
-ssh "$WORKER_SSH" "$worker" <"$env_dir/$WORKER.env"
+ssh "$WORKER_SSH" "$worker" <"$env_dir/$WORKER.docker-env"
 
 # 4. The head.
-if ! "${run[@]}" --env-file "$env_dir/$HEAD.env" "$IMAGE" "${serve[@]}" --node-rank 0; then
+if ! "${run[@]}" --env-file "$env_dir/$HEAD.docker-env" "$IMAGE" "${serve[@]}" --node-rank 0; then
   # shellcheck disable=SC2029
   ssh "$WORKER_SSH" docker rm --force fabricdoc-vllm
   exit 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.explaining import explain_paths, explain_status
     from fabricdoc.workflow.gate_words import GateWords, JobWords, LocalWords, read_gate, write_textfile
     from fabricdoc.workflow.importing import import_nccl_tests
-    from fabricdoc.workflow.launching import make_start, open_files, take_place
+    from fabricdoc.workflow.launching import make_start, open_files, preset_to_start, take_place
     from fabricdoc.workflow.linting import Linted, lint_files
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.meant import find_preset, this_hostname
@@ -53,7 +53,7 @@ HOMES = {
     "gate_words": ("GateWords", "JobWords", "LocalWords", "read_gate", "write_textfile"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
-    "launching": ("make_start", "open_files", "take_place"),
+    "launching": ("make_start", "open_files", "preset_to_start", "take_place"),
     "linting": ("Linted", "lint_files"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "meant": ("find_preset", "this_hostname"),
@@ -117,6 +117,7 @@ __all__ = [
     "prepare",
     "prepare_again",
     "preset_from_scan",
+    "preset_to_start",
     "read_address",
     "read_backend",
     "read_deadlines",

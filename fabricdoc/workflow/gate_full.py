@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from fabricdoc.bench import Agents, Errand, base_candidate, run_side_by_side
 from fabricdoc.fabric import Rail
@@ -55,15 +56,18 @@ def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     preset, specs = preset_asked(asked), gate_nodes(asked)
 
     def deeper(agents: Agents, pinged: Fabric) -> Found:
-        return full(agents, preset, pinged, progress, node_list(specs))
+        return full(agents, preset, pinged, progress, node_list(specs), asked.left())
 
-    return Added(*smoke(preset, specs, fabric, progress, deeper))
+    return Added(*smoke(preset, specs, fabric, progress, deeper, asked.left))
 
 
-def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str) -> Found:
-    """All checks of the level and the causes of those that do not hold; `nodes` as `--nodes` takes them."""
+def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str, left_s: float = inf) -> Found:
+    """All checks of the level and the causes of those that do not hold; `nodes` as `--nodes` takes them.
+
+    It ends within the data's limit and the `left_s` seconds that the whole gate still has.
+    """
     names, data = [node.name for node in preset.nodes], limits()["full"]
-    tournament = Tournament(preset, fabric, progress, time.monotonic() + float(data["seconds"]["all"]))
+    tournament = Tournament(preset, fabric, progress, time.monotonic() + min(left_s, float(data["seconds"]["all"])))
     candidate = candidate_of(preset, names)
     if candidate.fresh_agent:
         agents.restart(candidate.node_variables)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from fabricdoc.bench import Agents, Errand, run_launch
 from fabricdoc.errors import FabricdocError, NodeError
@@ -37,18 +38,25 @@ Progress = Callable[[str], None]
 Found = tuple[tuple[GateCheck, ...], tuple[Finding, ...]]
 Deeper = Callable[[Agents, Fabric], Found]
 RDMA = "smoke-rdma"
+LEAST_S = 1.0
 
 
 def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     """What the smoke level adds to a quick gate that said go."""
-    preset = preset_asked(asked)
-    return Added(*smoke(preset, gate_nodes(asked), fabric, progress))
+    return Added(*smoke(preset_asked(asked), gate_nodes(asked), fabric, progress, left=asked.left))
 
 
 def smoke(
-    preset: Preset, specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress, deeper: Deeper | None = None
+    preset: Preset,
+    specs: Sequence[NodeSpec],
+    fabric: Fabric,
+    progress: Progress,
+    deeper: Deeper | None = None,
+    left: Callable[[], float] = lambda: inf,
 ) -> Found:
     """All checks of the level and the causes of those that do not hold. NodeError where an agent does not start.
+
+    `left` tells how many seconds the whole gate still has: no wait is longer.
 
     Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less. `deeper`
     goes on with the same agents where all holds, and its checks are added.
@@ -58,11 +66,11 @@ def smoke(
     names = [node.name for node in preset.nodes]
     if len(names) < 2 or any(one.outcome == "differs" for one in links):
         return tuple(links), tuple(causes)
-    plan = smoke_plan(preset, pinged)
+    plan = smoke_plan(preset, pinged, left())
     for obstacle in obstacles(plan, pinged, specs):
         return _joined((links, causes), split([hindered(obstacle)]))
-    seconds = float(limits()["smoke"]["seconds"]["hello"])
-    with Agents(in_order(specs, names), hello_s=seconds) as agents:
+    hello_s = min(float(limits()["smoke"]["seconds"]["hello"]), max(LEAST_S, left()))
+    with Agents(in_order(specs, names), hello_s=hello_s) as agents:
         found = split(all_reduced(agents, Trial(preset, pinged, plan, node_list(specs)), progress))
         if deeper is not None and all(one.outcome == "ok" for one in found[0]):
             found = _joined(found, deeper(agents, pinged))
@@ -107,9 +115,10 @@ def _link(link: Link) -> GateCheck:
     return check(RDMA, link.a.node, subject, "messages pass both ways", seen, "ok" if link.rdma else "differs")
 
 
-def smoke_plan(preset: Preset, fabric: Fabric) -> Plan:
-    """The two-size all-reduce between all nodes of the preset."""
-    names, limit = [node.name for node in preset.nodes], float(limits()["smoke"]["seconds"]["launch"])
+def smoke_plan(preset: Preset, fabric: Fabric, left_s: float = inf) -> Plan:
+    """The two-size all-reduce between all nodes of the preset; a launch ends within the data's limit and `left_s`."""
+    names = [node.name for node in preset.nodes]
+    limit = min(float(limits()["smoke"]["seconds"]["launch"]), max(LEAST_S, left_s))
     return plan_between(preset, fabric, names, smoke_shapes(preset), smoke_views(preset), limit)
 
 

@@ -13,15 +13,18 @@ import resource
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from fabricdoc.errors import FabricdocError, ToolError, UsageError
 from fabricdoc.export import check_valid, choose_node, judge_delivery, render
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.preset import Preset
+from fabricdoc.workflow.meant import find_preset
 
+NONE = "none"
 MOST_TOLD = 12
 _LONGEST = 120
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -68,6 +71,14 @@ class Start:
             names = ", ".join(f"{name}={_shown(value)}" for name, value in list(self.others.items())[:MOST_TOLD])
             lines.append(f"set here and not by the preset, kept: {names}")
         return lines
+
+
+def preset_to_start(wanted: str | None, store: Path | None, progress: Callable[[str], None]) -> Preset:
+    """The preset a command is started with: a file's, a run's, the latest one. UsageError for none at all."""
+    if wanted == NONE:
+        fix = "name one with --preset; without values to set: fabricdoc gate --preset none && COMMAND"
+        raise UsageError("`run` sets a preset's variables, and --preset none has none", fix=fix, id="preset-missing")
+    return find_preset(wanted, store, progress)
 
 
 def find_program(command: Sequence[str], environ: Mapping[str, str]) -> str:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from fabricdoc.cli.commands.gate import Deadline, Drift, Hardware, Level, Local, PortNumbers, Profile, Waive
 from fabricdoc.cli.commands.preset import PresetOption
-from fabricdoc.cli.options import Hostfile, Json, Nodes, Python, Slurm, Store, nodes_if_named
+from fabricdoc.cli.options import Hostfile, Json, Nodes, Presets, Python, Slurm, Store, nodes_if_named
 from fabricdoc.cli.terminal import screen
 
 Command = Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What starts when the gate says go.")]
@@ -31,10 +32,19 @@ def run(
     preset: PresetOption = None,
     node: ThisNode = None,
     keep_env: KeepEnv = False,
+    level: Level = "quick",
+    profile: Profile = "",
+    local: Local = False,
+    hardware: Hardware = [],  # noqa: B006
+    waive: Waive = [],  # noqa: B006
+    drift: Drift = "fail",
+    port: PortNumbers = [],  # noqa: B006
+    deadline: Deadline = None,
     nodes: Nodes = [],  # noqa: B006
     hostfile: Hostfile = None,
     slurm: Slurm = False,
     python: Python = "",
+    presets: Presets = [],  # noqa: B006
     store: Store = None,
     as_json: Json = False,
 ) -> int:
@@ -42,21 +52,35 @@ def run(
 
     A gate that says no is the end, with its status (1 no-go, 3 could not tell, 4 a node failed) and its document.
     After a go this process becomes COMMAND: its output, its signals, its status. There is no way around the gate;
-    --waive takes single checks out.
+    --waive lets single checks pass.
     """
     from fabricdoc.gate import gate_status
-    from fabricdoc.workflow import Asked, check_gate, find_preset, make_start, open_files, take_place, this_hostname
+    from fabricdoc.workflow import (
+        GateWords,
+        JobWords,
+        LocalWords,
+        check_gate,
+        make_start,
+        open_files,
+        preset_to_start,
+        read_folders,
+        read_gate,
+        take_place,
+        this_hostname,
+    )
 
-    files = open_files()
-    out = screen(as_json=as_json)
-    wanted = find_preset(preset, store, out.progress)
+    files, out = open_files(), screen(as_json=as_json)
+    wanted = preset_to_start(preset, store, out.progress)
     start = make_start(wanted, command, os.environ, this_hostname(), node=node, keep_env=keep_env)
-    specs = nodes_if_named(nodes, python, hostfile, slurm=slurm)
-    asked = Asked(wanted, tuple(specs), python=python, store=store, launch=tuple(command))
+    named = bool(nodes or hostfile or slurm)
+    part = LocalWords(local, start.node if local else None, hardware)
+    job = JobWords(profile=profile, ports=port, command=command)
+    terms = GateWords(preset, level, waive, drift, deadline, named, python, store, read_folders(presets))
+    asked = read_gate(terms, part, job, lambda: nodes_if_named(nodes, python, hostfile, slurm=slurm), out.progress)
     answer = check_gate(asked, out.progress)
     if status := gate_status(answer):
         out.document(answer)
         return status
-    out.notes([f"go: {answer.reason}", *start.told()])
+    out.notes([f"{answer.answer}: {answer.reason}", *start.told()])
     out.close()
     return take_place(start, files)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from fabricdoc.cli.app import build_app
-from fabricdoc.export import FORMATS, render
+from fabricdoc.export import FORMATS, format_named, render
 from tests.unit.export.presets_made import pair
 
 pytestmark = pytest.mark.unit
@@ -89,6 +89,16 @@ def test_every_option_that_an_example_uses_exists() -> None:
 def test_every_format_that_an_example_names_exists() -> None:
     named = [word for _, _, words in uses() for word in re.findall(r"--format (\S+)", words)]
     assert named and set(named) <= set(FORMATS)
+
+
+def test_files_are_named_as_export_env_names_them() -> None:
+    for path, format_, node in (
+        ("two-sparks/start.sh", "docker-env", "$HEAD"),
+        ("two-sparks/start.sh", "docker-env", "$WORKER"),
+        ("systemd/vllm.service", "systemd", "%H"),
+        ("compose/compose.yaml", "env", "${NODE:?the name of this node in the preset}"),
+    ):
+        assert f"/{node}{format_named(format_).file}" in (EXAMPLES / path).read_text()
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")

@@ -132,11 +132,11 @@ def test_a_rail_of_unknown_ports_has_no_wire() -> None:
 def test_a_check_says_what_was_needed_and_what_was_seen() -> None:
     slow, fine = judged(flows(10.0, 100.0), "nccl")
     one = check_of(slow)
-    assert (one.id, one.node, one.subject) == (RAIL, "a", "p0 to b/q0")
+    assert (one.id, one.node, one.note) == (RAIL, "a", "p0 to b/q0")
     assert one.expected == f"at least {PART * 100:.1f} Gbit/s ({PART:g} of the fastest, 100.0 Gbit/s)"
-    assert (one.seen, one.outcome, check_of(fine).outcome) == ("10.0 Gbit/s", "differs", "ok")
+    assert (one.found, one.outcome, check_of(fine).outcome) == ("10.0 Gbit/s", "differs", "ok")
     (whole,) = judged([Flow(leg(rail=None), None, "it hung")], "nccl")
-    assert (check_of(whole).id, check_of(whole).subject, check_of(whole).seen) == (ALL, "all rails to b", "it hung")
+    assert (check_of(whole).id, check_of(whole).note, check_of(whole).found) == (ALL, "all rails to b", "it hung")
 
 
 def test_the_slow_direction_names_sender_port_and_both_ends_commands() -> None:

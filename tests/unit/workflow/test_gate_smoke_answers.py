@@ -47,7 +47,7 @@ def test_a_healthy_launch_holds_everywhere_and_finds_nothing() -> None:
     answers = tried(good(), of=preset(latencies=(latency(8192),)))
     assert outcomes(answers) == {PATH: {"ok"}, EXACT: {"ok"}, LATENCY: {"ok"}}
     assert [cause for _, cause in answers if cause] == []
-    paths = [(one.node, one.expected, one.seen) for one, _ in named(answers, PATH)]
+    paths = [(one.node, one.expected, one.found) for one, _ in named(answers, PATH)]
     told = "IB on rocep1s0f0, roceP2p1s0f0"
     assert paths == [("spark-a", told, told), ("spark-b", told, told)]
 
@@ -130,7 +130,7 @@ def test_wrong_sums_name_what_the_preset_forces() -> None:
     bad = launch(cell(8192, 30.0, correct=False), status="incorrect", proven=proof(*TWO), reason=wrong)
     answers = tried(bad, of=preset({"spark-a": forced, "spark-b": forced}))
     ((one, cause),) = named(answers, EXACT)
-    assert (one.outcome, one.seen) == ("differs", "all_reduce 8192 B bfloat16 (eager) on rank 1 (7 elements)")
+    assert (one.outcome, one.found) == ("differs", "all_reduce 8192 B bfloat16 (eager) on rank 1 (7 elements)")
     assert cause is not None and "NCCL_PROTO=LL128" in cause.fix[0]
     assert LATENCY not in outcomes(answers), "the time of a wrong result says nothing"
 
@@ -182,7 +182,7 @@ def test_a_slow_launch_tells_what_its_nodes_showed() -> None:
 
 def test_a_preset_that_measured_nothing_is_held_against_nothing_and_says_so() -> None:
     ((one, cause),) = named(tried(good()), LATENCY)
-    assert (one.outcome, one.expected, one.seen, cause) == ("ok", "not measured by the preset", "33.0 us", None)
+    assert (one.outcome, one.expected, one.found, cause) == ("ok", "not measured by the preset", "33.0 us", None)
 
 
 def test_every_id_stands_in_the_one_list() -> None:
