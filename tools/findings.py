@@ -19,7 +19,14 @@ from fabricdoc.checks import load_catalogue
 TREE = Path(__file__).resolve().parent.parent
 PAGE = TREE / "docs" / "findings.md"
 # The command that shows what a room finds, in the order of a user's work.
-COMMANDS = {"checks": "scan", "fabric": "scan, cables", "dumps": "scan --from", "workflow": "scan", "gate": "gate"}
+COMMANDS = {
+    "checks": "scan",
+    "fabric": "scan, cables",
+    "dumps": "scan --from",
+    "workflow": "scan",
+    "gate": "gate",
+    "nccl": "lint",
+}
 HEAD = """# Findings
 
 Every id a command may answer with. Ids are stable: scripts and tickets can name them. Severity, evidence, cause and fix
@@ -34,7 +41,7 @@ def finders() -> dict[str, list[str]]:
     for room, command in COMMANDS.items():
         text = "\n".join(path.read_text() for path in _modules(room))
         text += "\n".join(path.read_text() for path in sorted((TREE / "presets").rglob("*.toml"))) * (room == "checks")
-        for word in set(re.findall(r"[\"']([a-z0-9]+(?:-[a-z0-9]+)+)[\"']", text)):
+        for word in set(re.findall(r"[\"']([a-z0-9]+(?:-[a-z0-9]+)+|contradiction)[\"']", text)):
             named.setdefault(word, []).append(command)
     return named
 
