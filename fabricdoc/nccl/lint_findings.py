@@ -35,7 +35,8 @@ def as_findings(remarks: Sequence[Remark]) -> dict[str, Any]:
 def _finding(remark: Remark) -> dict[str, Any]:
     complaint = remark.complaint
     whose = f"{remark.node}: " if remark.node else ""
-    place = Place(remark.file, remark.line, remark.column, remark.text)
+    named = remark.text.rfind(complaint.name, 0, remark.column - 1 + len(complaint.name))
+    place = Place(remark.file, remark.line, named + 1 if named >= 0 else remark.column, remark.text)
     return {
         "id": complaint.id,
         "severity": complaint.severity,

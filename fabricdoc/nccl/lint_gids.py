@@ -111,7 +111,8 @@ def _complaint(
 ) -> Complaint:
     id = _id(found, wrong, everywhere)
     told = "; ".join(slot.told() for slot in (*wrong, *(one for one in everywhere if not one.wrong))[:SHOWN])
-    message = f"index {found[0].pin} is not the same thing everywhere: {told}" if len(everywhere) > 1 else told
+    right = any(not slot.wrong for slot in everywhere)
+    message = f"index {found[0].pin} is {'not right everywhere' if right else 'right nowhere'}: {told}"
     if release is not None and release < CHOOSES:
         fix = "set it per node: " + "; ".join(
             f"{INDEX}={slot.right[0]} for {slot.node}/{slot.hca}" for slot in everywhere[:SHOWN] if slot.right

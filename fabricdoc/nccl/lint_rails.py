@@ -89,6 +89,6 @@ def _without_peer(values: Mapping[str, str], nodes: Sequence[Node], met: Wire) -
         alone = [f"{name}/{netdev}" for name, netdev in taken if (name, netdev) not in met]
         found += alone if len(alone) < len(taken) else []
     if found:
-        message = f"it also takes {few(found)}, which has no proven peer among the nodes"
+        message = f"{HCAS} also takes {few(found)}, without a proven peer among the nodes"
         fix = f"take it out of {HCAS}, or scan the node at its other end too"
         yield Complaint("selector-matches-too-much", HCAS, message, fix, values[HCAS])

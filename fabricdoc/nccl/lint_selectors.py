@@ -16,7 +16,7 @@ from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.interfaces import take_interfaces
 from fabricdoc.nccl.numbers import number_at_start
 from fabricdoc.nccl.remarks import hca_remarks, interface_remarks
-from fabricdoc.nccl.selectors import Selection, Selector, expand, matches, parse_selector
+from fabricdoc.nccl.selectors import Entry, Selection, Selector, expand, matches, parse_selector
 
 HCAS, SOCKETS = "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"
 WHOLE_NAMES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
@@ -51,7 +51,7 @@ def hca_names(values: Values, node: Node) -> Iterator[Complaint]:
     selection, selector = expand(value, hcas), parse_selector(value)
     if not selection.ports:
         why = "; ".join(hca_remarks(value, hcas, selection)[:2]) or f"it takes none of {few(_names(node))}"
-        message = f"it takes no ACTIVE port, and NCCL goes over TCP without a word ({why})"
+        message = f"{HCAS} takes no ACTIVE port, and NCCL goes over TCP without a word ({why})"
         yield Complaint("selector-matches-nothing", HCAS, message, f"{HCAS}=={','.join(_names(node))}", value)
         return
     yield from _unmatched(value, selector, selection, hcas)
@@ -91,9 +91,22 @@ def _alike(selector: Selector, hcas: Sequence[Hca]) -> Iterator[Complaint]:
             message = f"without '=' {entry.name} is a beginning: it {what} {few(more)} too"
             yield Complaint("selector-matches-too-much", HCAS, message, fix, entry.text)
         elif len(more) > 1 and not selector.excludes:
-            message = f"{entry.name} is a beginning that takes {len(more)} HCAs: {few(more)}"
-            whole = f"{HCAS}=={','.join(more[:16])}"
-            yield Complaint("selector-matches-too-much", HCAS, message, whole, entry.text, level="info")
+            yield _wide(entry, [hca for hca in hcas if hca.name in more])
+
+
+def _wide(entry: Entry, taken: Sequence[Hca]) -> Complaint:
+    """A beginning that is no name: information, but for two ports of one card, which NCCL fuses."""
+    names = [hca.name for hca in taken]
+    fix = f"{HCAS}=={','.join(names[:16])} (take out what is not meant)"
+    slots: dict[str, list[str]] = {}
+    for hca in taken:
+        slots.setdefault(hca.pci.rpartition(".")[0] if isinstance(hca.pci, str) else hca.name, []).append(hca.name)
+    message = f"{entry.name} is a beginning that takes {len(names)} HCAs: {few(names)}"
+    pair = next((pair for pair in slots.values() if len(pair) > 1), None)
+    if pair is None:
+        return Complaint("selector-matches-too-much", HCAS, message, fix, entry.text, level="info")
+    message += f"; {' and '.join(pair[:2])} are ports of one card, two cables that NCCL fuses into one device"
+    return Complaint("selector-matches-too-much", HCAS, message, fix, entry.text)
 
 
 def _off_fabric(node: Node, selection: Selection, selector: Selector) -> Iterator[Complaint]:
@@ -109,7 +122,7 @@ def _off_fabric(node: Node, selection: Selection, selector: Selector) -> Iterato
         entry = next((one for one in selector.entries if matches(selector, one, name)), None)
         culprit = entry.text if entry and not selector.excludes else ""
         fix = f"{HCAS}=={','.join(dict.fromkeys(rest))}"
-        yield Complaint("selector-matches-too-much", HCAS, f"it also takes {name}, {doubt}", fix, culprit)
+        yield Complaint("selector-matches-too-much", HCAS, f"{HCAS} also takes {name}, {doubt}", fix, culprit)
 
 
 def _doubt(node: Node, hca: Hca, port: Port) -> str:
@@ -150,7 +163,8 @@ def _sockets(values: Values, node: Node) -> Iterator[Complaint]:
     selector = parse_selector(value, 16)
     lines = interface_remarks(value, netdevs, found, hcas_of(node))
     if not found.taken:
-        message = f"it fits no interface that is up with an address: NCCL ends at its start ({'; '.join(lines[:2])})"
+        why = "; ".join(lines[:2])
+        message = f"{SOCKETS} fits no interface that is up with an address: NCCL ends at its start ({why})"
         yield Complaint("selector-matches-nothing", SOCKETS, message, f"{SOCKETS}=={_first(node)}", value)
         return
     for entry in selector.entries:
@@ -162,7 +176,7 @@ def _sockets(values: Values, node: Node) -> Iterator[Complaint]:
     rest = [name for name in found.taken if name not in astray]
     if astray and not selector.exact:
         first = "" if found.taken[0] in rest else "; the first is what the bootstrap uses"
-        message = f"it also takes {few(astray)}, which leads to no other node{first}"
+        message = f"{SOCKETS} also takes {few(astray)}, which leads to no other node{first}"
         fix = f"{SOCKETS}=={(rest or [_first(node)])[0]}"
         yield Complaint("selector-matches-too-much", SOCKETS, message, fix, "" if selector.excludes else value)
 

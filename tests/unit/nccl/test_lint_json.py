@@ -58,12 +58,16 @@ def test_json_in_a_command() -> None:
     assert variables_in("{no json") == [] and variables_in("[" * 100_000) == []
 
 
-@pytest.mark.parametrize("text", ['{"NCCL_NET": true}', '{"NCCL_NET": null}', '{"NCCL": 1}', '{"a b_c": "d"}', "3", '"A_B"'])
+@pytest.mark.parametrize(
+    "text", ['{"NCCL_NET": true}', '{"NCCL_NET": null}', '{"NCCL": 1}', '{"a b_c": "d"}', "3", '"A_B"']
+)
 def test_what_is_no_variable(text: str) -> None:
     assert found(text) == []
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda one: st.lists(one, max_size=3)))
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda one: st.lists(one, max_size=3))
+)
 def test_no_document_breaks_it(document: object) -> None:
     for name, value in variables_in(json.dumps({"NCCL_X": document, "list": document})):
         assert isinstance(name, str) and isinstance(value, str)

@@ -48,7 +48,8 @@ def test_the_fix_is_what_most_nodes_have() -> None:
 
 
 def test_a_remark_stands_at_the_line_that_differs_and_names_the_others() -> None:
-    units = arranged([read_source(f"{name}.env", f"\nNCCL_PROTO={value}\n") for name, value in zip("abc", ("LL", "LL", "Simple"))])  # fmt: skip
+    values = {"a.env": "LL", "b.env": "LL", "c.env": "Simple"}
+    units = arranged([read_source(file, f"\nNCCL_PROTO={value}\n") for file, value in values.items()])
     (remark,) = lint_units_together(units)
     assert (remark.file, remark.line, remark.complaint.id) == ("c.env", 2, "must-agree-differs")
     assert [(one.file, one.line) for one in remark.also] == [("a.env", 2), ("b.env", 2)]

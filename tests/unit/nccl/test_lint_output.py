@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.lint import lint_text
-from fabricdoc.nccl.lint_output import WIDTH, as_github, as_sarif, as_text, harmless
+from fabricdoc.nccl.lint_output import WIDTH, as_github, as_sarif, as_text, harmless, shown_lines
 from fabricdoc.nccl.lint_settings import Remark
 
 pytestmark = pytest.mark.unit
@@ -82,3 +83,61 @@ def test_nothing_hostile_gets_through(text: str, message: str, column: int, widt
     printed = [*as_text(remark), *as_github([remark])]
     assert all(line.isprintable() for line in printed)
     json.dumps(as_sarif([remark], "1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vllm serve x --max-num-batched-tokens 8192 --tokenizer /m",
+        "NCCL_IB_PKEY=1234",
+        "NCCL_IB_PKEY_VALUE=0x8001",
+        "the authors keyboard",
+    ],
+)
+def test_what_only_sounds_like_a_secret_stays(text: str) -> None:
+    assert harmless(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hf_abcdefgh1234",
+        "x sk-abcdefgh1234 y",
+        "AKIAABCDEFGHIJKL",
+        "nvapi-abcdefghijklmnop1234",
+        "http://user:hunter2@host/",
+        "Authorization: Bearer abcdef",
+        "--hf-token abcdef",
+        "my_private_key_file='abcdef'",
+        '"api_key": "abcdef"',
+    ],
+)
+def test_secrets_by_how_they_begin_or_are_called(text: str) -> None:
+    assert "***" in harmless(text) and "abcdef" not in harmless(text) and "hunter2" not in harmless(text)
+
+
+def test_the_pointer_stays_under_the_culprit_when_a_secret_before_it_was_masked() -> None:
+    (remark,) = lint_text("run.sh", "docker run -e HF_TOKEN=hf_abcdefghijklmnop -e NCCL_IB_TIMEOUT=99 image\n")
+    shown, pointer = shown_lines(remark)
+    assert "hf_abc" not in shown and shown[pointer.index("^") :].startswith("99 image")
+    assert pointer.count("^") == 2
+
+
+def test_tabs_are_blanks_and_the_window_keeps_the_culprit() -> None:
+    (remark,) = lint_text("run.sh", "\t\texport NCCL_IB_TIMEOUT=99\n")
+    shown, pointer = shown_lines(remark)
+    assert shown == "  export NCCL_IB_TIMEOUT=99" and pointer.index("^") == shown.index("99")
+    (far,) = lint_text("run.sh", f"{'a ' * 5000}\nexport {'A=1 ' * 2000}NCCL_IB_TIMEOUT=99\n")
+    shown, pointer = shown_lines(far, 60)
+    assert len(shown) <= 60 and shown[pointer.index("^") :].startswith("99")
+
+
+@pytest.mark.parametrize("piece", ["a", "key", "-", "token=", "a_", "--token ", "://", "key ", "eyJa", "=", '"'])
+def test_masking_takes_time_in_proportion(piece: str) -> None:
+    def seconds(text: str) -> float:
+        began = time.process_time()
+        harmless(text)
+        return time.process_time() - began
+
+    small, large = (min(seconds(piece * count) for _ in range(3)) for count in (1000, 16000))
+    assert large < 100 * max(small, 0.0005)

@@ -57,7 +57,7 @@ def test_lines_end_commands_and_continued_lines_do_not() -> None:
 
 
 def test_what_the_shell_would_replace_is_marked() -> None:
-    marked = {one.text: one.expands for one in words_of(["A=$B C='$D' E=\"$F\" G=\"\\$H\" I=`j`"])}
+    marked = {one.text: one.expands for one in words_of(['A=$B C=\'$D\' E="$F" G="\\$H" I=`j`'])}
     assert marked == {"A=$B": True, "C=$D": False, "E=$F": True, "G=$H": False, "I=`j`": True}
 
 

@@ -29,7 +29,9 @@ def test_nccls_files_lie_below_the_one_environment_in_the_order_in_which_they_wi
 
 
 def test_nodes_by_folder() -> None:
-    files = [source(f"{node}/{file}") for node in ("n1", "n2") for file in ("a.env", "etc/nccl.conf", "root/.nccl.conf")]
+    files = [
+        source(f"{node}/{file}") for node in ("n1", "n2") for file in ("a.env", "etc/nccl.conf", "root/.nccl.conf")
+    ]
     assert layers(*files) == [
         [f"{node}/a.env", f"{node}/root/.nccl.conf", f"{node}/etc/nccl.conf"] for node in ("n1", "n2")
     ]

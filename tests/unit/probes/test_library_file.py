@@ -132,3 +132,18 @@ def test_too_large_or_too_slow_is_not_hashed(tmp_path: Path, monkeypatch: pytest
     assert "not hashed within 0 s" in library_file.sha256(f"{tmp_path}/x", 0.0)["unknown"]
     monkeypatch.setattr(library_file, "MAX_HASHED", 99)
     assert "100 bytes, above the 99" in library_file.sha256(f"{tmp_path}/x")["unknown"]
+
+
+def test_the_variables_in_the_read_only_data(tmp_path: Path) -> None:
+    text = b"\0NCCL_IB_HCA\0NCCL_IB_HCA set to %s\0NCCL_X\0NCCL_lower\0NCCL_P2P_LEVEL\0" + TEXT
+    path = tmp_path / "libnccl.so.2"
+    path.write_bytes(elf(text, decoy=b"\0NCCL_ELSEWHERE\0"))
+    assert library_file.nccl_variables(str(path)) == ["NCCL_IB_HCA", "NCCL_P2P_LEVEL"]
+    with pytest.raises(OSError):
+        library_file.nccl_variables(str(tmp_path / "absent"))
+
+
+def test_the_variables_of_a_hostile_file_are_few(tmp_path: Path) -> None:
+    path = tmp_path / "libnccl.so.2"
+    path.write_bytes(b"".join(b"NCCL_%d\0" % number for number in range(100, 20_000)))
+    assert len(library_file.nccl_variables(str(path))) == library_file.MAX_VARIABLES
