@@ -84,6 +84,8 @@ def _time(case: Case, hit: Hit) -> str:
 
 def _finding(cause: Cause, hit: Hit) -> Finding:
     said, fix = cause.filled(hit.words)
+    if hit.sought and hit.confidence != "certain":
+        said += f" Looked for and not found: {'; '.join(hit.sought)}."
     severity: Severity = hit.severity or cause.severity
     return Finding(
         id=cause.id,
@@ -113,7 +115,6 @@ def _behind(first: Cause, cause: Cause, hit: Hit) -> Considered:
         id=cause.id,
         why=f"{said} {first.id} comes before it in the chain of causes.",
         evidence=evidence(hit.evidence[:3]),
-        sought=hit.sought,
     )
 
 

@@ -52,12 +52,23 @@ def next_command(document: Document) -> tuple[str, str] | None:
     """The command that follows naturally, and why; None where findings say what to do, or nothing is left to do."""
     if isinstance(document, Fabric):
         return _after_fabric(document)
+    if isinstance(document, Findings):
+        return _after_findings(document)
     if document.kind == "run":
         run = cast("Run", document)
         return (f"fabricdoc recommend {shlex.quote(run.id)}", "judge what was measured") if run.launches else None
     if document.kind == "verdict" and cast("Verdict", document).conclusive:
         return ("fabricdoc export-env -o .", "write one env file per node")
     return None
+
+
+def _after_findings(document: Findings) -> tuple[str, str] | None:
+    """Files tell what was; a scan tells what is."""
+    if document.verdict == "none":
+        return None
+    named = ",".join(dict.fromkeys(one.node for one in document.files if one.node and "/" not in one.node))
+    nodes = shlex.quote(named) if "," in named else "NODE1,NODE2"
+    return (f"fabricdoc scan --nodes {nodes}", "look at the nodes as they are now")
 
 
 def _after_fabric(fabric: Fabric) -> tuple[str, str] | None:

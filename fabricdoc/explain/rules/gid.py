@@ -13,6 +13,7 @@ from fabricdoc.explain.views import (
     completions,
     failed_pairs,
     gid_rows,
+    ipv4_of,
     is_link_local,
     subnet,
 )
@@ -123,6 +124,10 @@ def gid_index_link_local(case: Case) -> Answer:
         if pair.gid_index == index and pair.local_gid.lower().startswith("fe80"):
             filled = words(index=each.value, hca=pair.device, node=seen.spot.node, gid=pair.local_gid)
             return Hit(spots(seen, each), filled, "certain")
+    for seen, pair in failed_pairs(case):
+        if pair.gid_index == index and is_link_local(pair.local_gid) and not is_link_local(pair.remote_gid):
+            filled = words(index=each.value, hca=pair.device, node=seen.spot.node, gid=pair.local_gid)
+            return Hit(spots(seen, each), filled, "likely", ("the GID table of this node",))
     for seen, error in completions(case):
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):
             filled = words(index=each.value, hca=error.hca, node=seen.spot.node, gid=error.local_gid)
@@ -243,6 +248,20 @@ def _automatic(case: Case, seen: Seen, hca: str, gid: str, pair: QueuePairFailur
     return Hit(spots(seen, table), words(hca=hca, node=seen.spot.node, gid=gid), "certain" if table else "likely")
 
 
+def gid_choice_zeroconf(case: Case) -> Answer:
+    """No pin, and a connection that fails has 169.254.x at one end: NCCL counts that as a proper address."""
+    if pinned(case) is not None:
+        return None
+    for seen, pair in failed_pairs(case):
+        for end, gid in (("this end", pair.local_gid), ("the peer", pair.remote_gid)):
+            if ipv4_of(gid) and is_link_local(gid):
+                rows = [row for row in gid_rows(case, seen.spot.node, pair.device) if row.routable]
+                filled = words(hca=pair.device, node=seen.spot.node, gid=ipv4_of(gid), end=end)
+                filled |= words(network=subnet(rows[0].ipv4) if rows else "")
+                return Hit(spots(seen, rows[:1]), filled, "certain" if rows else "likely")
+    return None
+
+
 def gid_scan_einval_container(case: Case) -> Answer:
     """NCCL stops over a slot of the table that it may not read."""
     found = case.of("ib.gidread")
@@ -275,5 +294,6 @@ RULES: dict[str, Rule] = {
     "gid-index-link-local": gid_index_link_local,
     "wrong-gid-index": wrong_gid_index,
     "gid-missing-at-one-end": gid_missing_at_one_end,
+    "gid-choice-zeroconf": gid_choice_zeroconf,
     "gid-auto-selected-link-local": gid_auto_selected_link_local,
 }

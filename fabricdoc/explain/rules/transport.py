@@ -132,10 +132,7 @@ def rdma_path_timeout(case: Case) -> Answer:
     first = found[0]
     ends = next(((local, remote, hca) for seen, hca, local, remote in pairs_of(case) if seen is first), ("", "", ""))
     filled = words(local=ends[0], remote=ends[1], hca=ends[2], node=first.spot.node)
-    sought = (
-        "a port event, a pinned GID index that is wrong, unequal MTU, another subnet",
-        "counters of both ports, and the GID tables of both nodes",
-    )
+    sought = ("a port event", "a GID that is wrong", "unequal MTU", "another subnet", "a short time-out")
     return Hit(spots(found[:2]), filled, "likely", sought)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fabricdoc.model.findings import Considered, Evidence, Finding, Findings, ReadFile
 from fabricdoc.report.explained import MOST_EVIDENCE, render_explained
-from fabricdoc.report.kinds import render
+from fabricdoc.report.kinds import next_command, render
 
 pytestmark = pytest.mark.unit
 
@@ -99,3 +99,15 @@ def test_every_line_fits_80_columns_but_paths(shown: Callable[..., str]) -> None
 
 def test_the_kind_has_this_rendering(shown: Callable[..., str]) -> None:
     assert shown(render(broken())) == shown(render_explained(broken()))
+
+
+def test_the_next_command_names_the_nodes_of_the_files() -> None:
+    two = (READ, READ.model_copy(update={"name": "b.log", "node": "bravo"}))
+    assert next_command(broken(files=two)) == (
+        "fabricdoc scan --nodes alpha,bravo",
+        "look at the nodes as they are now",
+    )
+    command = next_command(broken(files=()))
+    assert command is not None
+    assert command[0] == "fabricdoc scan --nodes NODE1,NODE2"
+    assert next_command(broken(verdict="none", findings=())) is None

@@ -220,3 +220,21 @@ def test_one_end_without_an_address_is_told() -> None:
 def test_two_addressed_ends_miss_no_gid() -> None:
     line = modify_qp(22, "Invalid argument", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
     assert told({"a.log": log("alpha", line), "ip_addr.txt": addresses(("eno1", "10.1.0.5/24"))}).verdict == "unknown"
+
+
+def test_a_zeroconf_address_is_told() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:169.254.7.7", "::ffff:10.1.0.6", index=3)
+    files = {"a.log": log("alpha", version("2.28.9"), line), "show_gids.txt": gids(("mlx5_0", 5, "10.1.0.5", "v2"))}
+    document = told(files)
+    assert document.verdict == "gid-choice-zeroconf"
+    assert any("NCCL_IB_ADDR_RANGE=10.1.0.0/24" in fix for fix in document.findings[0].fix)
+
+
+def test_a_zeroconf_address_that_is_pinned_is_the_pins_fault() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:169.254.7.7", "::ffff:10.1.0.6", index=3)
+    assert told({"a.log": log("alpha", PIN.format(3), line)}).verdict == "gid-index-link-local"
+
+
+def test_two_proper_addresses_are_no_zeroconf() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
+    assert told({"a.log": log("alpha", version("2.28.9"), line)}).verdict == "rdma-path-timeout"
