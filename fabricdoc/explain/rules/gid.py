@@ -7,6 +7,7 @@ from collections import defaultdict
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
 from fabricdoc.explain.rules.selection import fits
+from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Seen, Set, Spot
 from fabricdoc.explain.views import (
     GidRow,
@@ -229,11 +230,16 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     for seen, error in completions(case):
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):
             return _automatic(case, seen, error.hca, error.local_gid, None)
-    bare = [rows for rows in tables(case).values() if not right(rows) and all(row.link_local for row in rows)]
-    if bare and (case.errors or failed_pairs(case)):
+    bare = [rows for rows in tables(case).values() if not any(row.ipv4 and not row.link_local for row in rows)]
+    if bare and (unconnected(case) or timeouts(case)):
         row = bare[0][0]
         filled = words(hca=row.hca, node=row.node, gid=row.gid)
-        return Hit(spots(row.spot, case.errors[:2]), filled, "likely", ("the GID that the failing queue pair used",))
+        return Hit(
+            spots((unconnected(case) or timeouts(case))[:1], row),
+            filled,
+            "likely",
+            ("the GID that the failing queue pair used",),
+        )
     return None
 
 

@@ -30,6 +30,8 @@ LOSS = (
     "rnr_nak_retry_err",
 )
 """Counters that grow when packets are lost or thrown away (spark facts 8.3)."""
+MANY = 1000
+"""Counters since boot below this come from a cable that was pulled or a peer that restarted."""
 JUMBO = (4092, 4200, 9000, 9001, 9216, 9500)
 """The MTUs that fabrics use beside 1500."""
 COLLAPSE, LARGE = 5.0, 1 << 20
@@ -147,7 +149,7 @@ def roce_packet_loss(case: Case) -> Answer:
     if not lost and not collapsed:
         return None
     names = listing(f"{fact.path[-1]}={fact.value}" for fact in lost)
-    strong = [fact for fact in lost if str(fact.path[-1]) != "out_of_buffer" and fact.value >= 100]
+    strong = [fact for fact in lost if str(fact.path[-1]) != "out_of_buffer" and fact.value >= MANY]
     hca = str(lost[0].path[1]).partition("/")[0] if lost else ""
     filled = words(counters=names, hca=hca, node=(lost or collapsed)[0].spot.node)
     if lost and not (strong or collapsed or timeouts(case)):

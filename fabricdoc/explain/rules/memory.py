@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, spots, words
 from fabricdoc.explain.seen import Fact, Seen, Sign
 from fabricdoc.explain.views import completions
 
@@ -84,9 +84,15 @@ def dmabuf_unsupported(case: Case) -> Answer:
     refused = [
         seen for seen in failed if UNSUPPORTED.search(seen.groups.get("err", "") + " " + seen.groups.get("errno", ""))
     ]
-    if failed and not refused:
-        return Near(spots(failed[:1]), "the call failed otherwise than as not supported", ("Operation not supported",))
-    return Hit(spots(refused[:2], case.of("gdr.dmabuf")[:1]), words(node=refused[0].spot.node)) if refused else None
+    others = [seen for seen in failed if seen not in refused and not NO_MEMORY.search(seen.groups.get("err", ""))]
+    if failed and not refused and not others:
+        return Near(spots(failed[:1]), "the call failed for want of memory", ("Operation not supported",))
+    if not failed:
+        return None
+    shown = refused or others
+    sought = () if refused else ("Operation not supported",)
+    sure: Confidence = "certain" if refused else "likely"
+    return Hit(spots(shown[:2], case.of("gdr.dmabuf")[:1]), words(node=shown[0].spot.node), sure, sought)
 
 
 def is_gb10(case: Case) -> bool:

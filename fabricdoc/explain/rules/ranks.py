@@ -16,6 +16,8 @@ NO_PROVIDER = re.compile(
     r"(?i)could not find any optimal provider|no eligible providers|couldn't get (?:any )?provider|fi_getinfo.*fail"
     r"|no (?:usable |suitable )?(?:provider|device)s? (?:were )?found|found no (?:usable )?nics?"
     r"|not find.*(?:efa|provider)|unable to find.*provider|failed to init\w* (?:rdma|sendrecv)? ?protocol"
+    r"|unable to find a protocol that worked|aws-ofi-nccl initialization failed"
+    r"|no (?:EFA|matching) (?:devices?|providers?)"
 )
 """How the libfabric plugin says that it has nothing to work with (aws-ofi-nccl, several releases)."""
 
@@ -41,11 +43,16 @@ def nccl_version_mismatch(case: Case) -> Answer:
     if len(found) < 2:
         return None
     firsts = [lines[0] for lines in found.values()]
-    if len({(line.spot.file, line.spot.node) for line in firsts}) < 2:
+    if len({(line.spot.file, line.spot.node) for line in firsts}) < 2 and not _several_hosts(case, firsts[0].spot.file):
         return Near(spots(firsts[:2]), "one process names both", ("two ranks with other versions",))
     symptom = case.of("sock.family", "boot.trunc", "err.sockmix", "sock.magic", "err.internal")[:1]
     filled = words(first=next(iter(found)), second=list(found)[1], node=firsts[0].spot.node, other=firsts[1].spot.node)
     return Hit(spots(symptom, firsts[:4]), filled, "certain")
+
+
+def _several_hosts(case: Case, file: str) -> bool:
+    """Whether several hosts speak in a file: then its bare version lines are of several ranks."""
+    return any(one.name == file and len(one.hosts) > 1 for one in case.files)
 
 
 def _dotted(code: str) -> str:
@@ -221,10 +228,9 @@ def nccl_build_specific_hang(case: Case) -> Answer:
     engines = case.of("version.engine")
     if builds and (hang or len(builds) > 1):
         return Hit(spots(hang[:2], builds[:3], named[:1]), words(node=(hang or builds)[0].spot.node), "likely")
-    ids = {sign.groups.get("id", "") for sign in case.sign("build-id")}
-    if hang and len(ids) > 1:
-        filled = words(node=hang[0].spot.node)
-        return Hit(spots(hang[:2], case.sign("build-id")[:3], named[:1]), filled, "likely")
+    listed = [sign for sign in case.sign("build-id", "build-package") if sign.spot.file not in _logs(case)]
+    if hang and len({sign.groups.get("id", "") for sign in listed}) > 1:
+        return Hit(spots(hang[:2], listed[:4], named[:1]), words(node=hang[0].spot.node), "likely")
     known = [seen for seen in (*named, *engines) if seen.groups.get("ver") in KNOWN_HANGS]
     graph = [*case.sign("cuda-graph"), *case.sign("gpu-gb10")]
     if hang and known and graph:
@@ -238,6 +244,11 @@ def nccl_build_specific_hang(case: Case) -> Answer:
             spots(known[:1], hang[:1]), "this build is known to hang with CUDA graphs, which nothing here names"
         )
     return None
+
+
+def _logs(case: Case) -> set[str]:
+    """The files that are NCCL's own logs."""
+    return {one.name for one in case.files if "NCCL log" in one.kinds}
 
 
 KNOWN_HANGS = frozenset({"2.28.9"})

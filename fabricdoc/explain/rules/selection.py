@@ -167,9 +167,9 @@ def hca_sets_differ_between_nodes(case: Case) -> Answer:
     refused = [seen for seen in case.of("ib.open") if "WARN" in seen.level]
     if not mixed and not counted and len(set(counts.values())) < 2:
         return None
-    if not mixed and not counted and not case.errors and case.of("conn.rings", "gdr.ring"):
-        joined = [seen for seen, _listed in lists.values()]
-        return Near(spots(joined[:2]), "the lists differ, and the ranks were joined", ("a hang or an error",))
+    if not mixed and not counted and not case.errors and joined(case):
+        equal = [seen for seen, _listed in lists.values()]
+        return Near(spots(equal[:2]), "the lists differ, and the ranks were joined", ("a hang or an error",))
     least = min(counts, key=lambda node: counts[node], default="")
     most = max(counts, key=lambda node: counts[node], default="")
     filled = words(node=least, other=most, few=counts.get(least, ""), many=counts.get(most, ""))
@@ -178,6 +178,12 @@ def hca_sets_differ_between_nodes(case: Case) -> Answer:
     ignoring = case.values("NCCL_IGNORE_NET_MISMATCH")[:1]
     evidence = spots(refused[:1], mixed[:1], counted[:1], [seen for seen, _listed in lists.values()][:2], ignoring)
     return Hit(evidence, filled, "certain" if mixed or counted or refused else "likely")
+
+
+def joined(case: Case) -> bool:
+    """Whether the ranks were joined, as far as NCCL's lines tell."""
+    complete = any(seen.groups.get("state") == "COMPLETE" for seen in case.of("comm.init"))
+    return complete or bool(case.of("conn.rings", "gdr.ring"))
 
 
 def mixed_link_layers(case: Case) -> Answer:
@@ -189,7 +195,7 @@ def mixed_link_layers(case: Case) -> Answer:
             roce = [device.name for device in listed.devices if device.link == "RoCE"]
             ib = [device.name for device in listed.devices if device.link == "IB"]
             filled = words(roce=",".join(roce), ib=",".join(ib), node=seen.spot.node)
-            if not refused and not case.errors:
+            if not refused and not case.errors and joined(case):
                 why = "both kinds are in the list, and nothing failed"
                 return Near(spots(seen), why, ("a line that says that a link was refused",))
             sought = () if refused else ("a line that says that a link was refused",)

@@ -114,14 +114,14 @@ def cross_rail_unreachable(case: Case) -> Answer:
         if other or named:
             mine = [row.spot for row in rails if row.ipv4 == local]
             return Hit(spots(seen, mine[:1], other[:1], named[:1], crossing), filled, "certain")
-        if near is None:
+        if near is None and rails:
+            near = Near(
+                spots(seen), "the peer's subnet is that of no HCA of this node", ("a rail in the peer's subnet",)
+            )
+        elif near is None and any(each.value.strip() in ("1", "2") for each in crossing):
             sought = ("a GID table or addresses of this node with an HCA in the peer's subnet",)
-            near = Hit(spots(seen, crossing), filled, "likely", sought) if not rails else _foreign(seen)
+            near = Hit(spots(seen, crossing), filled, "likely", sought)
     return near
-
-
-def _foreign(seen: Seen) -> Near:
-    return Near(spots(seen), "the peer's subnet is that of no HCA of this node", ("a rail in the peer's subnet",))
 
 
 def rdma_path_timeout(case: Case) -> Answer:

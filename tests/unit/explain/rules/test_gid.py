@@ -94,6 +94,18 @@ DIFFERS = {
     },
 }
 AUTOMATIC = {
+    "an IPv6 fabric": {
+        "a.log": log(
+            "alpha",
+            version("2.23.4"),
+            warn("misc/ibvwrap.cc:160", "Call to ibv_modify_qp failed with error Connection timed out"),
+        ),
+        "show_gids.txt": gids(
+            ("mlx5_0", 0, FE80, "v1"),
+            ("mlx5_0", 1, FE80, "v2"),
+            ("mlx5_0", 3, "2001:0db8:0000:0000:0000:0000:0000:0005", "v2"),
+        ),
+    },
     "110 from fe80": {
         "a.log": log(
             "alpha",

@@ -28,6 +28,10 @@ VERSIONS = {
             "alpha", warn("init.cc:1", "Mismatched NCCL version detected : rank 0 version 22807 rank 1 version 22809")
         )
     },
+    "bare banners in one log": {
+        "all.log": log("alpha", bare("NCCL version 2.19.3+cuda12.1"), SOCKETS)
+        + log("bravo", bare("NCCL version 2.21.5+cuda12.4"), SOCKETS)
+    },
     "one interleaved log": {"all.log": log("alpha", version("2.27.5"), IB) + log("bravo", version("2.28.9"), IB)},
 }
 PLUGINS = {
@@ -184,3 +188,15 @@ def test_two_builds_of_which_one_hangs_are_told() -> None:
     notes = "nccl 2.29.2 (wheel): hangs at the third step\nnccl 2.29.3 (wheel): works, 4 h without a hang\n"
     files = {"alpha.log": log("alpha", version("2.29.2"), IB) + HANG + "\n", "builds.txt": notes}
     assert told(files).verdict == "nccl-build-specific-hang"
+
+
+def test_a_hang_and_two_builds_of_one_release_are_told() -> None:
+    wait = "No available shared memory broadcast block found in 60 seconds. This may be due to a hang.\n"
+    builds = "wheel: libnccl.so.2 Build ID: a7f420a1\npackage: libnccl.so.2 Build ID: c0db9360\n"
+    files = {"alpha.log": log("alpha", version("2.29.2"), IB) + wait, "builds.txt": builds}
+    assert told(files).verdict == "nccl-build-specific-hang"
+
+
+def test_two_builds_without_a_hang_are_nothing_wrong() -> None:
+    builds = "nvidia-nccl-cu13==2.28.9\nlibnccl2 2.28.9-1+cuda13.0\n"
+    assert told({"alpha.log": log("alpha", version("2.29.2"), IB), "builds.txt": builds}).verdict == "none"

@@ -250,6 +250,16 @@ def test_unequal_lists_are_told(files: Files) -> None:
     assert "1 on bravo, 2 on alpha" in document.findings[0].cause
 
 
+def test_lists_that_differ_in_a_run_that_works_are_only_considered() -> None:
+    files = {
+        "alpha.log": log("alpha", using("mlx5_0", "mlx5_1"), IB, "Connected all rings"),
+        "bravo.log": log("bravo", using("mlx5_0"), IB),
+    }
+    document = told(files)
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["hca-sets-differ-between-nodes"]
+
+
 def test_equal_lists_do_not_differ() -> None:
     files = {"alpha.log": log("alpha", using("mlx5_0"), IB), "bravo.log": log("bravo", using("mlx5_0"), IB)}
     assert told(files).verdict == "none"
@@ -258,6 +268,13 @@ def test_equal_lists_do_not_differ() -> None:
 @pytest.mark.parametrize("files", rows(MIXED))
 def test_mixed_link_layers_are_told(files: Files) -> None:
     assert told(files).verdict == "mixed-link-layers"
+
+
+def test_both_kinds_in_a_run_that_works_are_only_considered() -> None:
+    both = using("mlx5_0", link="IB").replace(" [RO]", " [1]mlx5_4:1/RoCE [RO]")
+    document = told({"a.log": log("alpha", both, IB, "Connected all rings")})
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["mixed-link-layers"]
 
 
 def test_one_kind_everywhere_is_not_mixed() -> None:

@@ -159,3 +159,8 @@ def test_a_table_that_changed_before_an_error_is_only_considered() -> None:
     document = told({"a.log": log("alpha", IB, line, completion(12))})
     assert document.verdict == "rdma-path-timeout"
     assert "gid-table-changed" in [one.id for one in document.considered]
+
+
+def test_another_subnet_alone_is_no_other_rail() -> None:
+    files = {"a.log": log("alpha", using("mlx5_0"), IB, pair("mlx5_0", "10.1.0.5", "10.9.4.6"))}
+    assert told(files).verdict == "rdma-path-timeout"
