@@ -62,6 +62,8 @@ GENERAL: Mapping[str, str] = {
     "wanted": "",
 }
 """What stands in a sentence where the user's own word is not known."""
+SENTENCE: Mapping[str, str] = {"hca": "an HCA"}
+"""What stands there in the cause alone: a fix wants a word to be replaced."""
 _WORD = re.compile(r"\{(\w+)\}")
 
 
@@ -80,7 +82,7 @@ class Cause:
 
     def filled(self, words: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
         """Cause and fix with the user's words in them."""
-        return fill(self.cause, words), tuple(fill(line, words) for line in self.fix)
+        return fill(self.cause, {**SENTENCE, **words}), tuple(fill(line, words) for line in self.fix)
 
 
 def fill(text: str, words: Mapping[str, str]) -> str:

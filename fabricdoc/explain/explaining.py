@@ -105,7 +105,10 @@ def _subject(hit: Hit) -> str:
 
 def evidence(spots: Sequence[Spot]) -> tuple[Evidence, ...]:
     """Places as evidence: the text verbatim, secrets masked, cut where it is very long."""
-    return tuple(Evidence(file=one.file, line=one.line, text=masked(one.text.strip())[:LONGEST_TEXT]) for one in spots)
+    return tuple(
+        Evidence(file=one.file, line=one.line, text=masked((one.quote or one.text).strip())[:LONGEST_TEXT])
+        for one in spots
+    )
 
 
 def _behind(first: Cause, cause: Cause, hit: Hit) -> Considered:

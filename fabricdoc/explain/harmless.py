@@ -51,7 +51,7 @@ def harmless(case: Case) -> list[Finding]:
 
 
 def _remark(row: Harmless, seen: Seen, count: int) -> Finding:
-    text = masked(seen.spot.text.strip())[:LONGEST_TEXT]
+    text = masked((seen.spot.quote or seen.spot.text).strip())[:LONGEST_TEXT]
     more = f" ({count} lines like it)" if count > 1 else ""
     return Finding(
         id=row.id,

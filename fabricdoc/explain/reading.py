@@ -12,6 +12,7 @@ from fabricdoc.errors import InputError
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.files import Given
 from fabricdoc.explain.logs import read_log
+from fabricdoc.explain.quoting import quote
 from fabricdoc.explain.seen import Material, Seen, Set, Spot
 from fabricdoc.explain.sources import opened
 from fabricdoc.explain.texts import read_short
@@ -30,6 +31,7 @@ def read_file(given: Given) -> Material:
         read_log(material, text.blocks)
         if text.whole is not None:
             read_short(material, text.whole)
+            quote(material, text.whole)
         material.note = text.note
     except InputError as error:
         material.note = error.message.removeprefix(f"{given.path}: ")

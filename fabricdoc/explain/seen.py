@@ -17,12 +17,16 @@ Process = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A line at its place: the file's name, its number from 1, its text, and the node ("" where nothing tells)."""
+    """A line at its place: the file's name, its number from 1, its text, and the node ("" where nothing tells).
+
+    `quote` is the part that stands there verbatim, where the text does not: colours or a wrap are taken out of it.
+    """
 
     file: str
     line: int
     text: str
     node: str = ""
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
