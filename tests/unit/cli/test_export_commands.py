@@ -154,3 +154,12 @@ def test_a_curated_preset_from_a_scan(
 def test_words_that_go_nowhere(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(*words, capsys=capsys)
     assert (status, out) == (2, "")
+
+
+def test_a_lost_hca_may_be_let_pass_and_a_first_launch_may_speak(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = docker_reads(run("p.toml", "--node", "head", capsys=capsys)[1])
+    loose = docker_reads(run("p.toml", "--node", "head", "--no-strict", capsys=capsys)[1])
+    first = docker_reads(run("p.toml", "--node", "head", "--first-launch", capsys=capsys)[1])
+    assert plain == {**loose, "NCCL_NET": "IB"}
+    assert first["NCCL_DEBUG"] == "INFO"
+    assert {name: value for name, value in first.items() if name in plain} == plain

@@ -1,0 +1,128 @@
+"""recommend as a command: stored launches judged under another profile, objective, weight or step, without a launch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricdoc.cli import main
+from fabricdoc.model.preset import Preset
+from fabricdoc.model.run import Candidate, Run
+from fabricdoc.store import RunStore
+from tests.benchmarks.recorded_launches import BASE, PROFILE
+from tests.benchmarks.recorded_runs import recorded_runs
+from tests.fabrics import crossed_pair
+
+pytestmark = pytest.mark.unit
+
+TINY = """
+name = "tiny"
+summary = "8 B in decode"
+source = "invented"
+[decode]
+rows = 1
+[[decode.collectives]]
+role = "r"
+op = "all_reduce"
+count = 97
+size = 8
+send_bytes = 8
+[prefill]
+rows = 1
+"""
+
+
+def _stored(folder: Path, *candidates: Candidate) -> Path:
+    """A store with the recorded run of objective decode."""
+    run: Run = recorded_runs("gpu_main_job-decode-and-fresh.txt")[0]
+    plan = run.plan.model_copy(update={"profile": PROFILE, "objective": "decode"})
+    if candidates:
+        plan = plan.model_copy(update={"candidates": candidates})
+    path = folder / "runs.db"
+    store = RunStore.open(path, write=True)
+    store.begin(run.model_copy(update={"plan": plan, "launches": (), "status": "running"}))
+    for launch in run.launches:
+        store.append_launch(run.id, launch, {})
+    store.finish(run.id, "complete", "")
+    store.save_document(run.id, "fabric", crossed_pair().model_dump_json())
+    store.close()
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return _stored(tmp_path)
+
+
+def _verdict(store: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    main(["recommend", "--store", str(store), "--json", *words])
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+def _preset(store: Path) -> Preset:
+    kept = RunStore.open(store)
+    text = kept.load_document("resampled", "preset")
+    kept.close()
+    assert text is not None
+    return Preset.model_validate_json(text)
+
+
+def test_another_profile_gets_another_answer(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    assert _verdict(store, capsys=capsys)["choice"] == "simple"
+    tiny = _verdict(store, "--profile", str(tmp_path / "tiny.toml"), capsys=capsys)
+    assert tiny["choice"] != "simple"
+    assert {one["verdict"] for one in tiny["candidates"] if one["name"] == "simple"} == {"worse"}
+
+
+def test_weights_the_step_and_the_time_a_preset_holds(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weighted = _verdict(store, "--weights", "decode=7,prefill=3", "--step-ms", "40", capsys=capsys)
+    assert (weighted["objective"], weighted["weights"]) == ("mix", {"decode": 0.7, "prefill": 0.3})
+    assert weighted["ceiling"].startswith("communication is ")
+    _verdict(store, capsys=capsys)
+    assert _preset(store).expires == "2027-02-27T16:45:00Z"
+    _verdict(store, "--valid-days", "7", capsys=capsys)
+    assert _preset(store).expires == "2026-12-06T16:45:00Z"
+
+
+def test_a_run_without_the_sizes_says_which_bench_call_measures_them(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["recommend", "--store", str(store), "--profile", "llama-3.3-70b-tp2"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert status == 3
+    assert "fabricdoc bench --nodes alpha=netns:alpha,beta=netns:beta --profile llama-3.3-70b-tp2" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--weights", "decode=1", "--objective", "decode"], "leave out one of --weights and --objective"),
+        (["--weights", "speed=1"], "decode=0.7,prefill=0.3"),
+        (["--step-ms", "0"], "--step-ms 0 is no number above 0"),
+        (["--tokens-per-step", "2"], "--tokens-per-step says nothing alone"),
+    ],
+)
+def test_words_that_make_no_sense_are_told(
+    store: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recommend", "--store", str(store), *words]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_set_that_can_corrupt_data_is_never_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stored run whose winner forces LL128 by name: judged, and not exported."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    names = ("ring-tree", "two-channels", "one-channel", "simple")
+    bad = tuple(Candidate(name=name, variables={"NCCL_PROTO": "LL128"}) for name in names)
+    store = _stored(tmp_path, BASE, *bad)
+    assert main(["recommend", "--store", str(store)]) == 2
+    assert "forces LL128" in " ".join(capsys.readouterr().err.split())
+    assert main(["export-env", "--store", str(store)]) == 2
