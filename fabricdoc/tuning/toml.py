@@ -29,6 +29,7 @@ def preset_to_toml(preset: Preset) -> str:
     lines = [
         *_comment(f"Preset {preset.name}: {preset.reason}"),
         *_comment("placed = needed for this fabric, from proof; measured = pays for itself, from the run named below."),
+        *_comment(_parts(preset)),
         *_pairs(head),
     ]
     for node in content["nodes"]:
@@ -42,6 +43,15 @@ def preset_to_toml(preset: Preset) -> str:
     for latency in content["latencies"]:
         lines += ["", "[[latencies]]", *_pairs(latency)]
     return "\n".join(lines) + "\n"
+
+
+def _parts(preset: Preset) -> str:
+    """Which variables all nodes share, and which are each node's own."""
+    sets = [{(line.name, line.value) for line in node.lines} for node in preset.nodes]
+    shared = {name for name, _ in set.intersection(*sets)} if sets else set()
+    names = dict.fromkeys(line.name for node in preset.nodes for line in node.lines)
+    common, own = [name for name in names if name in shared], [name for name in names if name not in shared]
+    return f"Common to all nodes: {', '.join(common) or 'nothing'}. Per node: {', '.join(own) or 'nothing'}."
 
 
 def read_preset(path: Path) -> Preset:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from fabricdoc.errors import InputError
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import Fingerprint, Latency, Line, NodePreset, NodePrint, PortPrint, Preset
+from fabricdoc.model.verdict import Interval
 from fabricdoc.tuning import preset_to_toml, read_preset
+from tests.unit.export.presets_made import pair
 
 pytestmark = pytest.mark.unit
 
@@ -22,7 +24,12 @@ unknown = st.builds(Unknown, unknown=words)
 facts = words | unknown
 numbers = st.integers(-(2**63), 2**63 - 1) | unknown
 some = {"max_size": 3}
-lines = st.builds(Line, name=words, value=words, kind=st.sampled_from(["placed", "measured"]), evidence=words)
+ratios = st.floats(1e-6, 1e6)
+effects = st.builds(Interval, ratio=ratios, low=ratios, high=ratios, blocks=st.integers(0, 99))
+lines = st.builds(
+    Line, name=words, value=words, kind=st.sampled_from(["placed", "measured", "diagnostic"]), evidence=words,
+    effect=st.none() | effects, launches=st.integers(0, 999),
+)  # fmt: skip
 nodes = st.builds(
     NodePreset, name=words, target=words, lines=st.lists(lines, unique_by=lambda line: line.name, **some).map(tuple)
 )
@@ -116,7 +123,7 @@ def test_the_file_reads_well() -> None:
         ('value = "IB"', "value = 3", r"nodes\[0\]\.lines\[0\]\.value: "),
         ('value = "IB"\n', "", r"nodes\[0\]\.lines\[0\]\.value: Field required"),
         ('value = "IB"', 'value = "IB"\nvalu = "x"', r"nodes\[0\]\.lines\[0\]\.valu: Extra inputs"),
-        ('value = "IB"', 'value = "IB', "Illegal character .* line 27"),
+        ('value = "IB"', 'value = "IB', "Illegal character .* line 28"),
         ('value = "IB"', 'value = "IB"\nvalue = "IB"', "Cannot overwrite a value"),
         ('name = "NCCL_NET"', 'name = "NCCL_ALGO"', "variable 'NCCL_ALGO' of node 'alpha' is there twice"),
         ("[[nodes]]", '[[nodes]]\nname = "alpha"\ntarget = "x"\n\n[[nodes]]', "node 'alpha' is there twice"),
@@ -152,3 +159,14 @@ def test_any_other_toml_is_an_input_error(tmp_path: Path, content: dict[str, obj
     path.write_text(tomlkit.dumps(content), encoding="utf-8")
     with pytest.raises(InputError):
         read_preset(path)
+
+
+def test_the_head_says_what_all_nodes_share_and_what_is_each_ones_own() -> None:
+    text = preset_to_toml(pair())
+    assert "# Common to all nodes: NCCL_NET" in text
+    line = next(line for line in text.splitlines() if line.startswith("# Common to all nodes: "))
+    common, own = line.split(". Per node: ")
+    assert "NCCL_IB_HCA" in own
+    assert "NCCL_IB_HCA" not in common
+    alone = preset_to_toml(pair().model_copy(update={"nodes": ()}))
+    assert "# Common to all nodes: nothing. Per node: nothing." in alone
