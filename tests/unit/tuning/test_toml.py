@@ -87,7 +87,7 @@ def test_another_reader_of_toml_sees_the_same(preset: Preset) -> None:
 def test_evidence_stands_above_each_variable_and_never_on_its_line(some_lines: list[Line]) -> None:
     preset = SMALL.model_copy(update={"nodes": (NodePreset(name="a", target="a", lines=tuple(some_lines)),)})
     text = preset_to_toml(preset)
-    for chunk, line in zip(text.split("[[nodes.lines]]\n")[1:], some_lines, strict=True):
+    for chunk, line in zip(text.split("\n[[nodes.lines]]\n")[1:], some_lines, strict=True):
         comments = [row for row in chunk.split("\n") if row.startswith("#")]
         assert chunk.startswith(f"# {line.kind}:")
         told = " ".join(row[2:] for row in comments).split()
