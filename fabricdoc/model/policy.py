@@ -6,10 +6,11 @@ from fabricdoc.model.documents import Frozen
 
 
 class Reason(Frozen):
-    """Why a placed line is there; without `value` for any value of that name."""
+    """Why a placed line is there; without `value` for any value of that name that begins with `begins`."""
 
     name: str
     value: str = ""
+    begins: str = ""
     why: str
     source: str
 

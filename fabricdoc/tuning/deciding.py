@@ -14,7 +14,7 @@ from fabricdoc.tuning.aim import Aim
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK, Reading, compare_to
 from fabricdoc.tuning.doubts import needed, noise_text, too_noisy
 from fabricdoc.tuning.objective import Decision, decide
-from fabricdoc.tuning.settled import Settled, grade_of
+from fabricdoc.tuning.settled import Settled, failed, grade_of, incorrect
 from fabricdoc.tuning.steps import own_step, step_effect, step_text
 from fabricdoc.tuning.weighing import Scales, Weighed, weigh
 from fabricdoc.tuning.wording import counted, interval_text
@@ -88,11 +88,15 @@ def judge_candidate(
     return Judged(one, verdict, weighed, decision)
 
 
-def judge_left(left: Candidate, winner: Candidate, last: Scales, aim: Aim) -> Judged | None:
+def judge_left(left: Candidate, winner: Candidate, last: Scales, aim: Aim, run: Run) -> Judged | None:
     """The set that a drop-one check left, judged in its own fresh blocks against base, and held against the winner.
 
-    None where it is not better than base in blocks enough, or worse there than the winner it was made from.
+    None where it is not better than base in blocks enough, or worse there than the winner it was made from, or where a
+    launch of it failed or gave a wrong result.
     """
+    own = launches_of(run, left.name)
+    if failed(own) or incorrect(own):
+        return None
     weighed = weigh(left.name, last, 1)
     decision = decide(weighed, aim.objective, last.recipes)
     if decision.verdict != "better" or decision.phase is None or weighed.blocks < BLOCKS_TO_CALL:
@@ -106,6 +110,7 @@ def judge_left(left: Candidate, winner: Candidate, last: Scales, aim: Aim) -> Ju
     verdict = CandidateVerdict(
         name=left.name, verdict="better", reason=_with_step(reason, step), score=reading.interval, confirmed=True,
         confirmation=reading.interval, cells=weighed.cells, smallest_effect=reading.smallest_effect, step=step,
+        proof=grade_of(own),
     )  # fmt: skip
     return Judged(left, verdict, weighed, decision)
 

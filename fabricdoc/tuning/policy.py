@@ -23,7 +23,7 @@ def policy() -> Policy:
 def reason_of(name: str, value: str) -> str:
     """Why such a line is placed, as a clause; empty where nothing is known."""
     for one in policy().reason:
-        if one.name == name and one.value in ("", value):
+        if one.name == name and one.value in ("", value) and value.startswith(one.begins):
             return one.why
     return ""
 

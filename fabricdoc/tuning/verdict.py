@@ -161,7 +161,7 @@ def _pruned(grounds: _Grounds, winner: Judged) -> tuple[Judged, tuple[LineVerdic
     left = trimmed(winner.candidate, checked)
     if left is None:
         return winner, _told(checked, winner)
-    again = judge_left(left, winner.candidate, grounds.scales(CONFIRMED, last=True), grounds.aim)
+    again = judge_left(left, winner.candidate, grounds.scales(CONFIRMED, last=True), grounds.aim, grounds.run)
     return (winner, _told(checked, winner)) if again is None else (again, _told(checked, again))
 
 

@@ -102,6 +102,15 @@ def test_what_is_left_but_loses_to_the_winner_is_not_taken() -> None:
     assert verdict.lines[1].reason.endswith("was not confirmed to be as good")
 
 
+@pytest.mark.parametrize("round_", ["proof", "confirm"])
+def test_what_is_left_but_fails_once_is_not_taken(round_: str) -> None:
+    def change(launch: Launch) -> Launch:
+        bad = (launch.candidate, launch.round) == ("two-trimmed", round_)
+        return launch.model_copy(update={"status": "incorrect"}) if bad else launch
+
+    assert _judged(_launched({"A": 1.3, "B": 1.0}, change=change)).choice == "two"
+
+
 def test_a_line_without_which_launches_fail_pays() -> None:
     def change(launch: Launch) -> Launch:
         return launch.model_copy(update={"status": "failed"}) if launch.candidate == "two-without-B" else launch
