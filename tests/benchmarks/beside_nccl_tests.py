@@ -63,6 +63,7 @@ class Pair:
     perf: Path
     mpiexec: Path
     made: int = 0
+    last: Any = None
 
     def ours(self, sizes: Sequence[int], views: Sequence[str], calls: Mapping[str, int]) -> tuple[float, list[Any]]:
         """One launch of the bench: wall seconds, and the raw cell events of both ranks."""
@@ -75,7 +76,7 @@ class Pair:
         """The raw cell events of one launch of the bench with this work laid over the plan's."""
         one = replace(self.order, number=self.order.number + self.made, work=dict(self.order.work) | dict(work))
         self.made += 1
-        outcome = self.agents.launch(one)
+        self.last = outcome = self.agents.launch(one)
         bad = {rank: end.reason for rank, end in outcome.ends.items() if end.status != "ok"}
         if bad or outcome.lost:
             raise SystemExit(f"a launch failed: {bad or outcome.lost}")

@@ -209,7 +209,7 @@ def fresh_bench(run: Run, master: str, agents: Agents, exported: Candidate, keep
     store = RunStore.open(keep / "fresh.sqlite", write=True)
     fresh_run = run.model_copy(update={"plan": plan})
     store.begin(fresh_run)
-    return Bench(agents, store, fresh_run, master, lambda _: None, keep)
+    return Bench(agents, store, fresh_run, master, lambda _: None, (keep,))
 
 
 def report_fresh(launches: Sequence[Launch]) -> None:
