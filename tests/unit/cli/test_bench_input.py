@@ -173,9 +173,7 @@ def test_one_node_alone_is_told_what_to_add(capsys: pytest.CaptureFixture[str], 
 
 def test_a_node_that_is_gone_is_named_with_its_own_fix(capsys: pytest.CaptureFixture[str], looked_at: Any) -> None:
 
-    gone = FailedNode(
-        name="beta", target="b", id="node-unreachable", message="beta: no route", fix="switch it on"
-    )
+    gone = FailedNode(name="beta", target="b", id="node-unreachable", message="beta: no route", fix="switch it on")
     looked_at(crossed_pair().model_copy(update={"failed": (gone,)}))
     assert refused(capsys, 4) == ("beta: no route", "switch it on")
 
