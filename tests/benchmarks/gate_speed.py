@@ -38,9 +38,8 @@ def main() -> int:
         pair.gate()  # what is loaded once is loaded now
         inside = [_timed(pair) for _ in range(asked.gates)]
         outside = [_command(pair) for _ in range(COMMANDS)]
-    print(
-        f"{platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, python {platform.python_version()}"
-    )
+    load = f"load {os.getloadavg()[0]:.1f}"
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs, {load}, python {platform.python_version()}")
     print(f"in one process, {len(inside)} gates: {_told(inside)}")
     print(f"as a command, {len(outside)} gates: {_told(outside)}")
     return 0 if statistics.median(inside) <= asked.most else 1

@@ -39,17 +39,23 @@ ctypes.CDLL = lambda name, *a, **k: library if name == "libnvidia-ml.so.1" else 
 os.access = lambda path, *a, **k: path == "/dev/nvidiactl" or real_access(path, *a, **k)
 """
 PYTHON = """#!{python} -I
-import json, os, resource, signal, sys
+import json, os, signal, sys
 with open({faults!r}) as stream: faults = json.load(stream)
+if "hang" in faults: os.kill(os.getpid(), signal.SIGSTOP)
+os.environ["LD_LIBRARY_PATH"] = faults["libraries"]
+words = sys.argv[1:]
 if "memlock" in faults:
-    import ctypes
+    import ctypes, resource
     assert ctypes.CDLL(None).prctl(24, 14, 0, 0, 0) == 0  # PR_CAPBSET_DROP: who has CAP_IPC_LOCK has no limit
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (faults["memlock"], faults["memlock"]))
-if "hang" in faults: os.kill(os.getpid(), signal.SIGSTOP)
-argv = list(sys.argv[1:])
-if "-c" in argv: argv[argv.index("-c") + 1] = faults["gpu"] + argv[argv.index("-c") + 1]
-os.execve({python!r}, [{python!r}, *argv], dict(os.environ, LD_LIBRARY_PATH=faults["libraries"]))
+    if words[-2] == "scan": words[words.index("-c") + 1] = faults["gpu"] + words[words.index("-c") + 1]
+    os.execv({python!r}, [{python!r}, *words])
+if words[-2] == "scan": exec(faults["gpu"])
+program = words.index("-c") + 1
+sys.argv = ["-c", *words[program + 1:]]
+exec(words[program])
 """
+"""As `python -I -c PROGRAM SIZES MODULE NONCE`, which is how a probe is started; without a second start of python."""
 
 
 class GateLab:
