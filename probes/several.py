@@ -15,8 +15,15 @@ IDLE_LIMIT_S = 600.0
 """Longer than any of the others' conversations, which this node may have no part in."""
 
 
+def scan(wire: Wire) -> int:
+    """The scan probe; each module is loaded when its probe is begun."""
+    from .scan import main as run
+
+    return run(wire)
+
+
 def beacon(wire: Wire) -> int:
-    """The beacon probe; each module is loaded when its probe is begun."""
+    """The beacon probe."""
     from .beacon import main as run
 
     return run(wire)
@@ -36,7 +43,7 @@ def reach(wire: Wire) -> int:
     return run(wire)
 
 
-PROBES: dict[str, Callable[[Wire], int]] = {"beacon": beacon, "rdma_ping": rdma_ping, "reach": reach}
+PROBES: dict[str, Callable[[Wire], int]] = {"scan": scan, "beacon": beacon, "rdma_ping": rdma_ping, "reach": reach}
 
 
 def main(wire: Wire) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fabricdoc.fabric.report import read_report
     from fabricdoc.fabric.scanning import scan
     from fabricdoc.fabric.selecting import selected
+    from fabricdoc.fabric.shared_scan import SharedScan, one_python
     from fabricdoc.fabric.traits import traced
 
 HOMES = {
@@ -44,6 +45,7 @@ HOMES = {
     "report": ("read_report",),
     "scanning": ("scan",),
     "selecting": ("selected",),
+    "shared_scan": ("SharedScan", "one_python"),
     "traits": ("traced",),
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "Question",
     "Rail",
     "RailPort",
+    "SharedScan",
     "at_most",
     "begin_scan",
     "check_ports",
@@ -58,6 +61,7 @@ __all__ = [
     "hear_lldp",
     "map_cables",
     "matched",
+    "one_python",
     "proven_by_rdma",
     "questions",
     "rails_of",

@@ -6,6 +6,7 @@ Imports nothing heavier than the transport, so that little stands before the fir
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fabricdoc.errors import UsageError
 from fabricdoc.fabric.signatures import kernel_signatures
@@ -29,13 +30,19 @@ def begin_scan(
         raise UsageError(
             f"counters can be watched for 0 to {MOST_WATCH_S:g} s, not {watch_s:g} s", fix="name fewer seconds"
         )
-    request = {
+    request = scan_request(deadline_s, cuda=cuda)
+    if watch_s:
+        request["watch_s"] = watch_s
+    return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)
+
+
+def scan_request(deadline_s: float, *, cuda: bool = True) -> dict[str, Any]:
+    """What a scan probe is asked that has `deadline_s` seconds for its answer to be here."""
+    request: dict[str, Any] = {
         "do": "scan",
         "deadline_s": round(deadline_s * PROBE_SHARE, 3),
         "kernel_signatures": list(kernel_signatures()),
     }
     if not cuda:
         request["cuda"] = False
-    if watch_s:
-        request["watch_s"] = watch_s
-    return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)
+    return request

@@ -18,6 +18,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode, Node
 
 if TYPE_CHECKING:
+    from fabricdoc.fabric.shared_scan import SharedScan
     from fabricdoc.transport import Answer, Asking, NodeSpec
 
 LINKS_NOT_ASKED = "not asked"
@@ -27,7 +28,7 @@ def scan(
     nodes: Sequence[NodeSpec],
     *,
     deadline_s: float = SCAN_DEADLINE_S,
-    begun: Asking | None = None,
+    begun: Asking | SharedScan | None = None,
     watch_s: float = 0.0,
     judge: bool = True,
 ) -> Fabric:

@@ -19,7 +19,7 @@ from fabricdoc.fabric.hurry import at_most
 from fabricdoc.transport import Channels, NodeSpec
 from fabricdoc.transport import open_some as start_some
 
-SHARED = ("beacon", "rdma_ping", "reach")
+SHARED = ("scan", "beacon", "rdma_ping", "reach")
 HOST = "several"
 END_S = 3.0
 START_S = 20.0
@@ -63,11 +63,13 @@ class Host:
         """Whether these nodes' probes can run in there: the first ones can, then those of nodes named alike."""
         return self._channels is None or all(self._specs.get(spec.name) == spec for spec in specs)
 
-    def begin(self, specs: Sequence[NodeSpec], module: str) -> tuple[Turn, dict[str, NodeError]]:
+    def begin(
+        self, specs: Sequence[NodeSpec], module: str, start_deadline_s: float = START_S
+    ) -> tuple[Turn, dict[str, NodeError]]:
         """Begin a probe on these nodes; those that run, and why others don't."""
         if self._channels is None:
             self._specs = {spec.name: spec for spec in specs}
-            self._channels, self.failed = start_some(specs, HOST, start_deadline_s=at_most(START_S))
+            self._channels, self.failed = start_some(specs, HOST, start_deadline_s=at_most(start_deadline_s))
         for spec in specs:
             self.send(spec.name, {"do": "begin", "probe": module})
         names = tuple(spec.name for spec in specs if spec.name not in self.failed)
@@ -130,6 +132,11 @@ class Turn:
                     self._running.discard(got[0])
                 return got
 
+    def drop(self, name: str, error: NodeError) -> None:
+        """Give a node up: it takes part in nothing any more, and nobody waits for its probe to end."""
+        self._host.failed.setdefault(name, error)
+        self._running.discard(name)
+
     def close(self) -> None:
         """Have the probe end everywhere and wait for it, so that the next finds nothing of it; late ones are noted."""
         for name in tuple(self._running):
@@ -157,7 +164,13 @@ _host: ContextVar[Host | None] = ContextVar("host", default=None)
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Inside, probes of SHARED that are opened on the same nodes run in one python a node; it ends with the block."""
+    """Inside, probes of SHARED that are opened on the same nodes run in one python a node; it ends with the block.
+
+    A block inside another one shares its pythons.
+    """
+    if _host.get() is not None:
+        yield
+        return
     host = Host()
     token = _host.set(host)
     try:
@@ -165,6 +178,16 @@ def sharing() -> Iterator[None]:
     finally:
         _host.reset(token)
         host.close()
+
+
+def open_shared(
+    nodes: Sequence[NodeSpec], module: str, *, start_deadline_s: float
+) -> tuple[Turn, dict[str, NodeError]]:
+    """Begin a probe of SHARED in the pythons of the block around it; RuntimeError where there is none."""
+    host = _host.get()
+    if host is None or module not in SHARED:
+        raise RuntimeError(f"{module} is begun inside `sharing`")
+    return host.begin(nodes, module, start_deadline_s)
 
 
 def open_some(

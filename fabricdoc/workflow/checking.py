@@ -23,7 +23,7 @@ from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.delivering import Where
 
 Progress = Callable[[str], None]
-DEADLINES_S: Mapping[Level, float] = {"quick": 10.0, "smoke": 120.0, "full": 300.0}
+DEADLINES_S: Mapping[Level, float] = {"quick": 15.0, "smoke": 120.0, "full": 300.0}
 """Seconds for a whole gate; each far above what is usual, since a busy node is no broken one."""
 LEVELS: Mapping[Level, tuple[str, ...]] = {"quick": (), "smoke": ("gate_smoke",), "full": ("gate_full",)}
 """Level -> the modules of this room that it adds to the quick one, in order.

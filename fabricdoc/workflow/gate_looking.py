@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.checks import judged
 from fabricdoc.errors import UsageError
-from fabricdoc.fabric import begin_scan, every_kind, map_cables, scan, with_images, with_own_ports, within
+from fabricdoc.fabric import SharedScan, every_kind, map_cables, one_python, scan, with_images, with_own_ports, within
 from fabricdoc.gate import Floors, Job, Looked, Users, boot_of, standing_counters, with_growth
 from fabricdoc.model.delivery import Delivery
 from fabricdoc.model.documents import Unknown
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 SCAN_SHARE = 0.6
+CLOSE_S = 2.0
+"""Kept back: so long a node that hangs may hold the end of its python, before it is killed."""
 SCAN_S = 10.0
 """Of the deadline, and at most so many seconds (a fifth of a long deadline): a node that hangs is given up then."""
 CABLES = "peer"
@@ -42,7 +44,7 @@ def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Pr
     head = _head(specs)
     ports = ports_of(asked)
     late: list[str] = []
-    with within(asked.left()):
+    with within(max(0.0, asked.left() - CLOSE_S)), one_python():
         fabric = _scanned(asked, specs, progress)
         fabric = with_variables(_since(fabric, before), variables)
         if asked.left() > 0:
@@ -114,8 +116,8 @@ def _strangers(asked: Asked) -> tuple[str, ...]:
 def _scanned(asked: Asked, specs: Sequence[NodeSpec], progress: Progress) -> Fabric:
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
     share = min(asked.deadline_s * SCAN_SHARE, max(SCAN_S, asked.deadline_s / 5))
-    asking = begin_scan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False)
-    fabric = scan(specs, begun=asking, judge=False)
+    begun = SharedScan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False)
+    fabric = scan(specs, begun=begun, judge=False)
     return with_images(specs, fabric, progress, start=False)
 
 

@@ -60,7 +60,8 @@ def test_each_probe_has_its_own_messages_and_says_when_it_has_ended(runs: list[s
 
 
 @pytest.mark.parametrize(
-    "message", [begin("scan"), begin("several"), begin(3), begin(None), begin([]), {"do": "end"}, {"do": "report"}, {}]
+    "message",
+    [begin("settings"), begin("several"), begin(3), begin(None), begin([]), {"do": "end"}, {"do": "report"}, {}],
 )
 def test_what_begins_no_probe_is_passed_over(runs: list[str], message: dict[str, Any]) -> None:
     wire = FakeWire(message, begin("reach"))

@@ -95,7 +95,7 @@ class Nodes:
         self.ports: Any = None
         self.evidence: Any = None
         self.deadline_s = 0.0
-        monkeypatch.setattr(gate_looking, "begin_scan", self.begin)
+        monkeypatch.setattr(gate_looking, "SharedScan", self.begin)
         monkeypatch.setattr(gate_looking, "scan", self.scan)
         monkeypatch.setattr(gate_looking, "map_cables", self.cables)
         monkeypatch.setattr(gate_looking, "with_own_ports", self.own_ports)
@@ -143,7 +143,7 @@ def test_all_nodes_their_cables_and_the_launchers_ports(nodes: Nodes) -> None:
     assert (looked.head, looked.ports, looked.only, looked.late) == ("alpha", (5601,), "", ())
     assert len(nodes.evidence.proofs) == 1  # LLDP: no RDMA message is sent by a quick gate
     assert [one.source for one in looked.delivery.workers] == ["the preset", "the preset"]
-    assert nodes.deadline_s == pytest.approx(6.0)
+    assert nodes.deadline_s == pytest.approx(9.0)
 
 
 def test_one_node_asks_no_other(nodes: Nodes) -> None:
