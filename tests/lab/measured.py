@@ -22,18 +22,22 @@ PROFILE = "dense-small-tp2"
 SIZES = (8192, 1 << 20)
 
 
-def measured_preset(lab: Lab, sizes: Sequence[int] = SIZES, *, rails: int = 1) -> Preset:
-    """The preset of that lab's nodes on its first rails, from two launches of all sizes."""
-    specs = [replace(spec, python=sys.executable) for spec in specs_of(lab)]
+def lab_specs(lab: Lab) -> list[NodeSpec]:
+    """The lab's nodes, with this python for ranks."""
+    return [replace(spec, python=sys.executable) for spec in specs_of(lab)]
+
+
+def measured_preset(lab: Lab, agents: Agents, sizes: Sequence[int] = SIZES, *, rails: int = 1) -> Preset:
+    """The preset of that lab's nodes (see `lab_specs`) on its first rails, from two launches of all sizes."""
+    specs = lab_specs(lab)
     fabric = map_cables(specs, scan(specs, deadline_s=20))
     names = [node.name for node in fabric.nodes]
     base = base_candidate("gloo", rails_of(fabric)[:rails], names, single=rails == 1)
     plan = plan_of(base, names, sizes)
-    with Agents(specs) as agents:
-        master = rails_of(fabric)[0].port(names[0]).ip
-        assert master is not None
-        launches = [run_launch(agents, plan, base, Place(at, "search", at, 0), master)[0] for at in (1, 2)]
-        run = Run(id="lab", plan=plan, nodes=contexts(specs, fabric, agents.hello), links=fabric.links)
+    master = rails_of(fabric)[0].port(names[0]).ip
+    assert master is not None
+    launches = [run_launch(agents, plan, base, Place(at, "search", at, 0), master)[0] for at in (1, 2)]
+    run = Run(id="lab", plan=plan, nodes=contexts(specs, fabric, agents.hello), links=fabric.links)
     assert [launch.status for launch in launches] == ["ok", "ok"], launches
     run = run.model_copy(update={"launches": tuple(launches)})
     return build_preset(run, judge(run, load_profile(PROFILE), "mix"), fabric)
@@ -51,12 +55,6 @@ def plan_of(base: Candidate, names: Sequence[str], sizes: Sequence[int]) -> Plan
         profile=PROFILE,
         objective="mix",
     )
-
-
-def gate_specs(lab: Lab, preset: Preset) -> list[NodeSpec]:
-    """The lab's nodes as the preset's gate asks them."""
-    pythons = {node.name: node.python for node in preset.nodes}
-    return [replace(spec, python=pythons[spec.name]) for spec in specs_of(lab)]
 
 
 def with_values(preset: Preset, **values: str) -> Preset:

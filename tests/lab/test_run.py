@@ -15,7 +15,7 @@ import pytest
 from fabricdoc.lab import Lab, open_lab
 from fabricdoc.lab import LabSpec as Spec
 from fabricdoc.tuning import preset_to_toml
-from tests.lab.cabling import F0, LINK, done
+from tests.lab.cabling import F1, LINK, done
 from tests.lab.marked import ROOT
 from tests.lab.standing_preset import standing_preset
 
@@ -54,27 +54,15 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def test_a_go_becomes_the_command_with_the_nodes_own_values(preset: Path) -> None:
     """Same process, its words, its environment and nothing on stdout but its own; then its own status."""
-    for node, netdev in (("alpha", F0), ("beta", "enp1s0f1np1")):
-        process = start(
-            preset,
-            "--node",
-            node,
-            "--",
-            sys.executable,
-            "-c",
-            SHOW,
-            "--json",
-            "a b",
-            GLOO_SOCKET_IFNAME="other",
-            KEPT="1",
-        )
-        status, out, err = finished(process)
-        assert status == 37, err
-        environ, words, pid = json.loads(out)
-        assert (environ["GLOO_SOCKET_IFNAME"], environ["KEPT"]) == (netdev, "1")
-        assert (words, pid) == (["--json", "a b"], process.pid)
-        assert f"replaced GLOO_SOCKET_IFNAME: was other, is {netdev}" in err
-        assert any(line.startswith("go: ") for line in err.splitlines())
+    words = ["--node", "beta", "--", sys.executable, "-c", SHOW, "--json", "a b"]
+    process = start(preset, *words, GLOO_SOCKET_IFNAME="other", KEPT="1")
+    status, out, err = finished(process)
+    assert status == 37, err
+    environ, argv, pid = json.loads(out)
+    assert (environ["GLOO_SOCKET_IFNAME"], environ["KEPT"]) == (F1, "1")
+    assert (argv, pid) == (["--json", "a b"], process.pid)
+    assert f"replaced GLOO_SOCKET_IFNAME: was other, is {F1}" in err
+    assert any(line.startswith("go: ") for line in err.splitlines())
 
 
 def test_its_signals_are_the_commands_own(preset: Path) -> None:
@@ -90,16 +78,16 @@ def test_a_real_fault_starts_nothing_and_after_the_repair_it_starts(
 ) -> None:
     started = tmp_path / "started"
     words = ["--node", "alpha", "--json", "--", "touch", str(started)]
-    done(inside(lab.nodes[1].pid, SET_DOWN, "enp1s0f1np1", "down"))
+    done(inside(lab.nodes[1].pid, SET_DOWN, F1, "down"))
     try:
         status, out, _err = finished(start(preset, *words))
     finally:
-        done(inside(lab.nodes[1].pid, SET_DOWN, "enp1s0f1np1", "up"))
+        done(inside(lab.nodes[1].pid, SET_DOWN, F1, "up"))
     document = json.loads(out)
     assert (status, document["answer"], document["schema"]) == (1, "no-go", "fabricdoc/gate/1")
     assert not started.exists()
     bad = {(one["node"], one["port"]) for one in document["checks"] if one["outcome"] == "differs"}
-    assert ("beta", "enp1s0f1np1") in bad
+    assert ("beta", F1) in bad
     assert finished(start(preset, *words))[0] == 0
     assert started.exists()
 
