@@ -62,7 +62,7 @@ def smoke(
     goes on with the same agents where all holds, and its checks are added.
     """
     pinged = with_rdma(specs, fabric, progress)
-    links, causes = _links(fabric, pinged)
+    links, causes = link_answers(fabric, pinged)
     names = [node.name for node in preset.nodes]
     if len(names) < 2 or any(one.outcome == "differs" for one in links):
         return tuple(links), tuple(causes)
@@ -94,7 +94,7 @@ def with_rdma(specs: Sequence[NodeSpec], fabric: Fabric, progress: Progress) -> 
     return fabric if asked or len(specs) < 2 else proven_by_rdma(specs, fabric, progress)
 
 
-def _links(before: Fabric, after: Fabric) -> tuple[list[GateCheck], list[Finding]]:
+def link_answers(before: Fabric, after: Fabric) -> tuple[list[GateCheck], list[Finding]]:
     """A check for each link between HCAs; the findings that the ping made, of broken links only."""
     links = [link for link in (() if isinstance(after.links, Unknown) else after.links) if link.a.hca and link.b.hca]
     checks = [_link(link) for link in links if link.kind in ("cable", "segment")]
