@@ -21,7 +21,12 @@ from tests.lab.standing_preset import standing_preset
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
 
-SHOW = "import json, os, sys; print(json.dumps([dict(os.environ), sys.argv[1:], os.getpid()])); sys.exit(37)"
+SHOW = """
+import json, os, sys
+left = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+print(json.dumps([dict(os.environ), sys.argv[1:], os.getpid(), left, len(os.listdir("/proc/self/fd"))]))
+sys.exit(37)
+"""
 SET_DOWN = LINK + "ip.link('set', index=at, state=sys.argv[2])"
 Inside = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -58,9 +63,10 @@ def test_a_go_becomes_the_command_with_the_nodes_own_values(preset: Path) -> Non
     process = start(preset, *words, GLOO_SOCKET_IFNAME="other", KEPT="1")
     status, out, err = finished(process)
     assert status == 37, err
-    environ, argv, pid = json.loads(out)
+    environ, argv, pid, children, files = json.loads(out)
     assert (environ["GLOO_SOCKET_IFNAME"], environ["KEPT"]) == (F1, "1")
     assert (argv, pid) == (["--json", "a b"], process.pid)
+    assert (children, files) == ([], 4), "nothing of the gate is left: stdin, stdout, stderr and the listing itself"
     assert f"replaced GLOO_SOCKET_IFNAME: was other, is {F1}" in err
     assert any(line.startswith("go: ") for line in err.splitlines())
 

@@ -74,6 +74,7 @@ def test_posix_scripts_hold_no_bashisms_that_dash_refuses(path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_every_option_that_an_example_uses_exists() -> None:
     found = list(uses())
     assert {command for _, command, _ in found} >= {"gate", "run", "export-env"}
