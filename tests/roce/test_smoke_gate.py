@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 
-from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import NodePreset, Preset
 from fabricdoc.workflow.gate_smoke import RDMA, link_answers, smoke, with_rdma
 from tests.labs.lab import CROSSED, RoceLab
@@ -31,9 +30,9 @@ def preset() -> Preset:
     return Preset.model_validate({"name": "roce", "backend": "nccl", "nodes": nodes, **texts})
 
 
-def test_messages_pass_and_a_cable_that_died_after_the_look_is_no_go(lab: RoceLab, healthy: Fabric) -> None:
+def test_messages_pass_and_a_cable_that_died_after_the_look_is_no_go(lab: RoceLab) -> None:
     """No netdev and no HCA loses its carrier: the panel just drops the frames of rail 0."""
-    seen = lab.cables(healthy)
+    seen = lab.linked()
     assert links(seen) == [("cable", f"alpha/{F0}", f"beta/{F1}"), ("cable", f"alpha/{F1}", f"beta/{F0}")]
     checks, findings = link_answers(seen, with_rdma(lab.specs, seen, quiet))
     assert [(one.id, one.node, one.port, one.outcome) for one in checks] == [
