@@ -59,8 +59,9 @@ class Source(NamedTuple):
         return tuple(dict.fromkeys(setting.scope for setting in self.settings))
 
     def only(self, scope: int) -> Source:
-        """The same with the settings of one environment."""
-        return self._replace(settings=tuple(one for one in self.settings if one.scope == scope))
+        """The same with the settings of one environment; a branch of a script has what stands outside of it, too."""
+        wanted = {scope, 0} if self.form in ("shell", "command") else {scope}
+        return self._replace(settings=tuple(one for one in self.settings if one.scope in wanted))
 
 
 class Entry(NamedTuple):
@@ -98,7 +99,8 @@ def lint_text(name: str, text: str, form: Format | None = None, release: Release
 
 
 def in_order(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
-    """Remarks file by file and line by line; what is true of a whole file once."""
+    """Remarks file by file and line by line, each once; what is true of a whole file once."""
+    remarks = list(dict.fromkeys(remarks))
     files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in remarks))}
     ordered = sorted(remarks, key=lambda one: (files[one.file], one.line, one.column))
     first = {(one.file, one.complaint.id): one for one in reversed(ordered) if one.complaint.id in ONCE}
@@ -144,6 +146,8 @@ def _hidden(entry: Entry, last: Mapping[str, Entry], node: str) -> Iterator[Rema
     winner, setting = last[entry.setting.name], entry.setting
     if winner.setting is setting or not setting.name.startswith("NCCL_"):
         return
+    if winner.file == entry.file and winner.setting.scope != setting.scope:
+        return  # one of them stands in a branch, and need not be read
     same = winner.setting.value == setting.value
     also = (winner.setting.place(winner.file),)
     if winner.file == entry.file:

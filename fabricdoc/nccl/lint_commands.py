@@ -32,6 +32,8 @@ _OPENERS = frozenset(
     | {"builtin", "then", "do", "else", "if", "elif", "while", "until", "!", "{", "-x", "--"}
 )  # fmt: skip
 """Words behind which an assignment still is one."""
+_WORDS = frozenset({"then", "do", "else", "if", "elif", "while", "until", "!", "{", "time"})
+"""Those of them that a command follows, not names to set."""
 _QUIET = frozenset({"echo", "printf", "grep", "egrep", "sed", "awk", "perl", "test", "[", "[[", "cut", "tr", "rg"})
 """Programs whose -e and words are text and no variables."""
 _HOSTS = frozenset({"ssh", "pdsh", "clush", "rsh", "pssh"})
@@ -48,30 +50,51 @@ class _Command:
     option: str = ""
     pending: str = ""
     skips: bool = False
+    opener: str = ""
 
 
 def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[Setting]:
     """The assignments of a script and of the commands in it, line by line (continued lines are one)."""
     text = Text.of(lines)
-    for name, value, word in _assignments(text, 0, len(text.whole), 0):
-        yield _setting(name, value, word, lines, text)
+    branch = _Branch()
+    for name, value, word in _assignments(text, 0, len(text.whole), 0, branch):
+        yield _setting(name, value, word, lines, text, branch.scope)
 
 
-def _setting(name: str, value: str, word: Word, lines: list[str], text: Text) -> Setting:
+@dataclass
+class _Branch:
+    """Which branch of an if or a case is being read: what stands in two of them is never set together.
+
+    `scope` is the line at which the branch began, 0 outside; what an outer branch holds is not looked at again.
+    """
+
+    scope: int = 0
+
+    def take(self, word: Word, *, leads: bool) -> None:
+        """Follow a word that leads a command, or an operator."""
+        begins = leads and word.text in ("case", "else", "elif")
+        if begins or (word.text == ";;" and self.scope):
+            self.scope = word.line
+        elif leads and word.text in ("esac", "fi"):
+            self.scope = 0
+
+
+def _setting(name: str, value: str, word: Word, lines: list[str], text: Text, scope: int) -> Setting:
     line = lines[word.line - 1].removesuffix("\r")
     found = line.find(name, word.column - 1)
     column = (found if found >= 0 else word.column - 1) + 1
     if text.whole[word.stop : word.stop + 2] not in ("\r", "\r\n"):
-        return Setting(name, value, word.line, column, line)
+        return Setting(name, value, word.line, column, line, scope=scope)
     message = "the line ends in CR, which a shell takes as part of the value"
     wrong = Complaint("carriage-return-kept", name, message, "save the file with Unix line ends")
-    return Setting(name, value, word.line, column, line, (wrong,))
+    return Setting(name, value, word.line, column, line, (wrong,), scope)
 
 
-def _assignments(text: Text, start: int, end: int, depth: int) -> Iterator[tuple[str, str, Word]]:
+def _assignments(text: Text, start: int, end: int, depth: int, branch: _Branch) -> Iterator[tuple[str, str, Word]]:
     """(name, value, word) of every assignment in a part of the text."""
     command = _Command()
     for word in words_between(text, start, end):
+        branch.take(word, leads=command.leading and not command.opener)
         if word.ends:
             command = _Command()
         elif word.text[:1] in "<>" and word.text and not word.inner[1]:
@@ -82,7 +105,7 @@ def _assignments(text: Text, start: int, end: int, depth: int) -> Iterator[tuple
             command.option = ""
             yield from ((name, value, word) for name, value in variables_in(word.text))
         elif _is_command(word, command, depth):
-            yield from _assignments(text, *word.inner, depth + 1)
+            yield from _assignments(text, *word.inner, depth + 1, branch)
         else:
             yield from _set_by(word, command)
 
@@ -91,7 +114,8 @@ def _is_command(word: Word, command: _Command, depth: int) -> bool:
     """Whether a word in quotes is read as a command line of its own."""
     if not word.inner[1] or "=" not in word.text or depth >= DEEPEST:
         return False
-    is_value = command.option or command.pending or (command.leading and _assigns(word.text))
+    named = command.leading and command.name not in _HOSTS and _assigns(word.text)
+    is_value = command.option or command.pending or named
     return not is_value and command.name not in _QUIET and any(letter.isspace() for letter in word.text)
 
 
@@ -118,7 +142,12 @@ def _leading(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
     text = word.text
     if _assigns(text):
         yield from _assigned(text, word)
-    elif text not in _OPENERS and not text.startswith("-"):
+    elif text in _OPENERS or text.startswith("-"):
+        is_fish = command.opener == "set" and text.startswith("-") and "x" in text
+        command.opener = "set -x" if is_fish else text if text not in _WORDS else ""
+    elif command.opener == "set -x" and NAME.fullmatch(text):
+        command.pending = text
+    else:
         command.name = text.rpartition("/")[2]
         command.leading = False
 

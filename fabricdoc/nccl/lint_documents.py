@@ -43,6 +43,8 @@ def yaml_lines(lines: list[str], _release: Release | None = None) -> Iterator[Se
         if block := _BLOCK.match(text):
             skip = _block_end(lines, number, len(block[1]))
             yield from _block(lines, number, skip, scope)
+        elif text.rstrip() == "---":
+            scope = number  # another document
         elif section := _SECTION.match(text):
             scope = number
             yield from _flow(text, number, section.start(3), scope)

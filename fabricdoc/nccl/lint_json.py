@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from fabricdoc.nccl.lint_settings import MOST_SETTINGS, Setting, column_of
+from fabricdoc.nccl.lint_settings import MOST_SETTINGS, Setting
 from fabricdoc.nccl.versions import Release
 
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+FIRST = (1, 1)
+ABOUT = frozenset({"evidence", "description", "comments"})
+"""Keys of what is said about variables, as in fabricdoc's own files; nothing below them is set."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -22,11 +26,11 @@ def json_lines(lines: list[str], _release: Release | None = None) -> Iterator[Se
 
     Raises ValueError when it is no JSON, or nested too deeply.
     """
-    found = [one for one, _ in zip(_walk(_loaded("\n".join(lines))), range(MOST_SETTINGS), strict=False)]
+    found = list(islice(_walk(_loaded("\n".join(lines))), MOST_SETTINGS + 1))
     where = _where(lines, {name for name, _, _ in found})
     for name, value, scope in found:
-        number = next(where[name], 1) if name in where else 1
-        yield Setting(name, value, number, column_of(lines[number - 1], name), lines[number - 1], scope=scope)
+        number, column = next(where[name], FIRST) if name in where else FIRST
+        yield Setting(name, value, number, column, lines[number - 1], scope=scope)
 
 
 def variables_in(text: str) -> list[tuple[str, str]]:
@@ -44,14 +48,14 @@ def _loaded(text: str) -> object:
         raise ValueError("nested too deeply") from error
 
 
-def _where(lines: list[str], names: set[str]) -> dict[str, Iterator[int]]:
-    """For every name the numbers of the lines in which it stands as a word, in one pass over the text."""
-    found: dict[str, list[int]] = {}
+def _where(lines: list[str], names: set[str]) -> dict[str, Iterator[tuple[int, int]]]:
+    """For every name the lines and columns at which it stands as a word, in one pass over the text."""
+    found: dict[str, list[tuple[int, int]]] = {}
     for number, line in enumerate(lines, 1):
-        for name in _WORD.findall(line):
-            if name in names:
-                found.setdefault(name, []).append(number)
-    return {name: iter(numbers) for name, numbers in found.items()}
+        for word in _WORD.finditer(line):
+            if word[0] in names:
+                found.setdefault(word[0], []).append((number, word.start() + 1))
+    return {name: iter(places) for name, places in found.items()}
 
 
 def _walk(document: object) -> Iterator[tuple[str, str, int]]:
@@ -73,7 +77,7 @@ def _walk(document: object) -> Iterator[tuple[str, str, int]]:
             for key, item in one.items():
                 if _NAME.fullmatch(key) and "_" in key and _is_text(item):
                     yield key, str(item), count
-                else:
+                elif key not in ABOUT:
                     nested.append((item, count))
             waiting += reversed(nested)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.lint import Entry, winners
@@ -66,16 +67,36 @@ def _defaults(variable: Variable) -> frozenset[int]:
 
 
 def lint_units_together(units: Sequence[Unit]) -> tuple[Remark, ...]:
-    """A remark for each variable that must agree between units and does not, at the first line that sets it.
+    """A remark for each variable that must agree between units and does not, at the first line that differs.
 
-    A unit without any of NCCL's variables has no vote: what its ranks will get is not known from here.
+    A unit without any of NCCL's variables has no vote: what its ranks will get is not known from here. The environments
+    of one file may be of different jobs, so they are held against one another only where they set the same variable.
     """
+    homes: dict[str, list[Unit]] = {}
+    for unit in units:
+        homes.setdefault(unit.layers[0].file, []).append(unit)
+    single = [found[0] for found in homes.values() if len(found) == 1]
+    several = [found for found in homes.values() if len(found) > 1]
+    return (*_together(single), *(remark for found in several for remark in _within(found)))
+
+
+def _together(units: Sequence[Unit]) -> tuple[Remark, ...]:
     settings = {unit.name: winners(unit.layers) for unit in units}
     speaking = {name: found for name, found in settings.items() if any(one.startswith("NCCL_") for one in found)}
-    if len(speaking) < 2:
-        return ()
-    complaints = lint_pair({name: _values(found) for name, found in speaking.items()})
+    complaints = lint_pair({name: _values(found) for name, found in speaking.items()}) if len(speaking) > 1 else ()
     return tuple(_remark(complaint, list(speaking.values())) for complaint in complaints)
+
+
+def _within(units: Sequence[Unit]) -> Iterator[Remark]:
+    """What the environments of one file set differently: a warning, since they may be of different jobs."""
+    settings = [winners(unit.layers) for unit in units]
+    names = dict.fromkeys(name for found in settings for name in found if must_agree(name))
+    for name in names:
+        entries = list(dict.fromkeys(found[name] for found in settings if name in found))
+        if len({_value_of(entry) for entry in entries}) > 1:
+            files = {f"line {entry.setting.line}": {name: entry.setting.value} for entry in entries}
+            for complaint in lint_pair(files):
+                yield _remark(replace(complaint, level="warning"), [{name: entry} for entry in entries])
 
 
 def _values(found: Mapping[str, Entry]) -> dict[str, str]:

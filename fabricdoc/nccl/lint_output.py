@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from fabricdoc.nccl.complaints import SEVERITIES, Severity
 from fabricdoc.nccl.lint_settings import Remark
@@ -63,7 +64,7 @@ def as_text(remark: Remark) -> tuple[str, ...]:
 
 def shown_lines(remark: Remark, width: int = WIDTH) -> tuple[str, ...]:
     """The line around the culprit, at most `width` characters of it, and the pointer where the culprit is seen."""
-    text, at = harmless(remark.text.replace("\t", " ")), remark.column - 1
+    text, at = _prepared(remark.text), remark.column - 1
     culprit = harmless(remark.text[at : at + remark.width].replace("\t", " "))
     if len(text) != len(remark.text):  # a secret was masked: the same occurrence of the culprit, if it is still there
         at = _nth(text, culprit, remark.text.count(remark.text[at : at + remark.width], 0, at) if culprit else 0)
@@ -72,6 +73,12 @@ def shown_lines(remark: Remark, width: int = WIDTH) -> tuple[str, ...]:
     if not culprit or at < 0 or not text.startswith(culprit, at):
         return (shown,)
     return shown, f"{' ' * start}{'^' * max(1, min(len(culprit), width - start))}"
+
+
+@lru_cache(maxsize=64)
+def _prepared(text: str) -> str:
+    """A line as it may be shown; one long line may have thousands of remarks."""
+    return harmless(text.replace("\t", " "))
 
 
 def _nth(text: str, part: str, count: int) -> int:
@@ -126,7 +133,7 @@ def _result(remark: Remark, used: Sequence[str]) -> dict[str, object]:
         "startLine": remark.line,
         "startColumn": remark.column,
         "endColumn": remark.column + max(1, remark.width),
-        "snippet": {"text": harmless(remark.text[: 4 * SHOWN_LINE])},
+        "snippet": {"text": _prepared(remark.text)[: 4 * SHOWN_LINE]},
     }
     message = harmless(complaint.message) + (f" Fix: {harmless(complaint.fix)}" if complaint.fix else "")
     place = {"artifactLocation": {"uri": harmless(remark.file).replace("\\", "/")}, "region": region}

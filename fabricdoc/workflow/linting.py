@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 8 << 20
 """Bytes of a file of settings that are read; a larger one is none."""
+MOST_REMARKS = 500
+"""Remarks that are told, the worst first: nobody mends more at a time, and hostile files have thousands."""
 STDIN = "-"
 
 
@@ -86,8 +88,10 @@ def lint_files(
         from fabricdoc.nccl import judge_scan
 
         remarks += judge_scan(units, fabric, node, meant)
-    found = by_severity(in_order(remarks))
-    return Linted(found, tuple(map(_told_of, sources)), _told(meant, fabric), _after(found, words, scan, fabric))
+    ordered = by_severity(in_order(remarks))
+    found = ordered[:MOST_REMARKS]
+    told = _told(meant, fabric, len(ordered) - len(found))
+    return Linted(found, tuple(map(_told_of, sources)), told, _after(found, words, scan, fabric))
 
 
 def _of_unit(unit: Unit, units: Sequence[Unit], meant: Nccl) -> list[Remark]:
@@ -145,8 +149,8 @@ def _told_of(source: Source) -> dict[str, Any]:
     return {"name": name, "kinds": [source.form], "node": source.node, "lines": last, "note": note}
 
 
-def _told(meant: Nccl, fabric: Fabric | None) -> tuple[str, ...]:
-    told = []
+def _told(meant: Nccl, fabric: Fabric | None, left_out: int) -> tuple[str, ...]:
+    told = [f"{left_out} more remarks are left out"] if left_out else []
     if fabric is not None:
         nodes = [node.name for node in fabric.nodes]
         told.append(f"held against the scan of {', '.join(nodes[:8])}{' and more' if len(nodes) > 8 else ''}")

@@ -52,3 +52,61 @@ def test_a_continued_command_is_one_and_each_name_keeps_its_line() -> None:
 def test_quotes_are_the_shells() -> None:
     (one,) = shell_lines(['export NCCL_IB_HCA="=a, b"'])
     assert one.value == "=a, b" and one.column == 8
+
+
+def test_branches_of_a_script_are_not_set_together() -> None:
+    lines = (
+        "export A_A=0",
+        "case $x in",
+        "head) export B_B=1 ;;",
+        "*) export B_B=2 ;;",
+        "esac",
+        "if y; then export C_C=1; else export C_C=2; fi",
+        "export D_D=1",
+    )
+    assert [(one.name, one.value, one.scope) for one in shell_lines(list(lines))] == [
+        ("A_A", "0", 0),
+        ("B_B", "1", 2),
+        ("B_B", "2", 3),
+        ("C_C", "1", 0),
+        ("C_C", "2", 6),
+        ("D_D", "1", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("bash -c 'export A_B=1; C_D=2 run'", ["A_B=1", "C_D=2"]),
+        ('ssh -p 22 host "A_B=1 run"', ["A_B=1"]),
+        ("ssh host A_B=1 run C_D=2", ["A_B=1"]),
+        ("docker exec c env A_B=1 run", ["A_B=1"]),
+        ("srun --export=ALL,A_B=1,C_D=2 run", ["A_B=1", "C_D=2"]),
+        ("apptainer exec --env A_B=1,C_D=2 x.sif run", ["A_B=1", "C_D=2"]),
+        ("docker run -e A_B==x,C_D=y image", ["A_B==x,C_D=y"]),
+        ("mpiexec -genv A_B 1 -env C_D '2 3' run", ["A_B=1", "C_D=2 3"]),
+        ("export 'A_B=1 2'", ["A_B=1 2"]),
+        ("set -gx A_B 1", ["A_B=1"]),
+        ("set -x", []),
+        ("A_B=1 > out.txt C_D=2 run", ["A_B=1", "C_D=2"]),
+        ("run > A_B=1", []),
+        ("grep -e A_B=1 file", []),
+        ("echo -e 'A_B=1 x'", []),
+        ("sed -i -e 's/A_B=1/A_B=2/' file", []),
+        ("""ray job submit --runtime-env-json '{"env_vars": {"A_B": "1"}}' -- python x.py""", ["A_B=1"]),
+        ("kubectl exec pod -- env A_B=1 run", ["A_B=1"]),
+        ("for h in a b; do A_B=1 run; done", ["A_B=1"]),
+        ("(A_B=1 run)", ["A_B=1"]),
+        ("! A_B=1 run", ["A_B=1"]),
+        ("A_B=${X:-1} run", []),
+        ("docker run -e A_B -e C_D=1 image", ["C_D=1"]),
+    ],
+)
+def test_launch_lines_of_many_kinds(line: str, expected: list[str]) -> None:
+    assert [f"{name}={value}" for name, value, _ in found(line)] == expected
+
+
+def test_a_cr_is_part_of_the_last_word_of_a_line_only() -> None:
+    one, other = shell_lines(["export A_B=1 C_D=2\r"])
+    assert (one.wrong, [complaint.id for complaint in other.wrong]) == ((), ["carriage-return-kept"])
+    assert other.value == "2" and other.text == "export A_B=1 C_D=2"

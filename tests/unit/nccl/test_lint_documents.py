@@ -59,3 +59,26 @@ def test_json_keeps_lines_and_scopes() -> None:
 def test_what_is_no_json(text: str) -> None:
     with pytest.raises(ValueError):
         list(json_lines(text.split("\n")))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["environment: {A_B: 1, C_D: 'x y'}"], [("A_B", "1", 1), ("C_D", "x y", 1)]),
+        (["environment: [A_B=1, 'C_D=2']"], [("A_B", "1", 1), ("C_D", "2", 1)]),
+        (["env:", '- {name: A_B, value: "1"}'], [("A_B", "1", 2)]),
+        (["env_vars:", "  A_B: 1"], [("A_B", "1", 2)]),
+        (["command:", "  - sh", "  - -c", "  - export A_B=1; run"], [("A_B", "1", 4)]),
+        (["args: |", "  export A_B=1", "  C_D=2 run", "name: x"], [("A_B", "1", 2), ("C_D", "2", 3)]),
+        (["x:", "- |", "  export A_B=1", "- y"], [("A_B", "1", 3)]),
+        (["environment:", "  A_B: ${A_B}", "  C_D: '{{ .Values.x }}'", "  E_F: 1"], [("E_F", "1", 4)]),
+        (["environment:", '  - A_B="1"'], [("A_B", '"1"', 2)]),
+    ],
+)
+def test_more_forms(lines: list[str], expected: list[tuple[str, str, int]]) -> None:
+    assert yaml(*lines) == expected
+
+
+def test_documents_of_one_file_are_environments_of_their_own() -> None:
+    lines = ["data:", "  A_B: 1", "---", "data:", "  A_B: 2"]
+    assert [one.scope for one in yaml_lines(lines)] == [0, 3]

@@ -71,3 +71,16 @@ def test_many_nodes_are_told_shortly() -> None:
 def test_equal_values_never_differ(name: str, one: str, other: str) -> None:
     assert lint_pair({"a": {name: one}, "b": {name: one}}) == ()
     lint_pair({"a": {name: one}, "b": {name: other}})
+
+
+def found_in(file: str, text: str) -> list[tuple[int, str]]:
+    return [(one.line, one.complaint.severity) for one in lint_units_together(arranged([read_source(file, text)]))]
+
+
+def test_the_environments_of_one_file_are_held_together_where_they_set_the_same() -> None:
+    compose = (
+        "a:\n  environment:\n    NCCL_PROTO: LL\nb:\n  environment:\n    NCCL_PROTO: Simple\n    NCCL_BUFFSIZE: 1\n"
+    )
+    assert found_in("compose.yaml", compose) == [(6, "warning")], "only a warning: they may be of different jobs"
+    script = 'if x; then\n  export NCCL_PROTO=LL\nelse\n  export NCCL_IB_HCA="=a"\nfi\nexport NCCL_BUFFSIZE=1\n'
+    assert found_in("run.sh", script) == []

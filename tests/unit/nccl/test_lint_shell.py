@@ -83,6 +83,7 @@ def seconds(text: str) -> float:
     return min(times)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece", ["'", '"', "$(", "`", "\\", "${", "a'", '"a', "$(a", "((", "<<", "\\\n", "a=b ", "'\n", '"\\'], ids=repr
 )
