@@ -80,7 +80,8 @@ class _Names:
 
 
 def _placed(spot: Spot, one: Material, names: _Names) -> Spot:
-    return replace(spot, node=names.of(one.name) or spot.node)
+    own = spot.node if "fabric document" in one.kinds else ""
+    return replace(spot, node=own or names.of(one.name) or spot.node)
 
 
 def _seen(seen: Seen, one: Material, names: _Names) -> Seen:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fabricdoc.dumps import read_text
+from fabricdoc.explain.documents import is_document, read_document
 from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
 from fabricdoc.files import own_folder
 from fabricdoc.nccl import clean, detect_format, settings_of
@@ -52,6 +53,8 @@ def read_short(material: Material, text: str) -> None:
     """Add what a text tells, beside NCCL's lines, to `material`."""
     lines = text.split("\n")
     material.lines = material.lines or len(lines) - (lines[-1] == "")
+    if is_document(text) and read_document(material, text):
+        return
     _settings(material, text, lines)
     _results(material, lines)
     _signs(material, text, lines)
