@@ -23,7 +23,7 @@ SETTINGS = re.compile(
     r"(?:NCCL|GLOO|UCX|OMPI|TORCH|PYTORCH|CUDA|VLLM|SGLANG|FI|MASTER|LD|RAY|HSN|NVSHMEM|OFI|RDMAV|MLX5|HOSTNAME|MPI)"
     r"_?[A-Z0-9_]*"
 )
-_ASSIGNS = re.compile(r"(?m)^.{0,400}?\b(?:NCCL|GLOO|UCX|OMPI|TORCH|FI|VLLM|CUDA|MASTER)_\w+\s*[=:]")
+_NAMED = re.compile(r"\b(?:NCCL|GLOO|UCX|OMPI|TORCH|FI|VLLM|CUDA|MASTER)_[A-Z]")
 _RESULT = re.compile(
     r"\s*(?P<size>\d{1,18})\s+\d{1,18}\s+\w{1,20}\s+(?:\w{1,20}\s+)?(?:-?\d{1,6}\s+)?"
     r"(?P<time>[\d.]{1,20})\s+(?P<alg>[\d.]{1,20})\s+(?P<bus>[\d.]{1,20})(?:\s+(?P<wrong>\S{1,20}))?"
@@ -64,7 +64,7 @@ def read_short(material: Material, text: str) -> None:
 
 def _settings(material: Material, text: str, lines: list[str]) -> None:
     """The variables of a file of settings; of a log only what NCCL itself says counts."""
-    if "NCCL log" in material.kinds or not _ASSIGNS.search(text[: 1 << 20]):
+    if "NCCL log" in material.kinds or not _NAMED.search(text[: 1 << 20]):
         return
     form = detect_format(material.name, text)
     try:

@@ -141,8 +141,10 @@ def loopback_selected(case: Case) -> Answer:
             words(node=lines[0].spot.node if lines else ""),
             "likely",
         )
-    if conf and lines and not case.of("conn.rings", "chan.net", "chan.p2p"):
-        return Hit(spots(lines[:2], conf[:1]), words(node=lines[0].spot.node, value=conf[0].value), "likely")
+    apart = len({seen.spot.node for seen in lines}) > 1 or bool(conf)
+    if lines and apart and not case.errors and not case.of("conn.rings", "chan.net", "chan.p2p", "net.used"):
+        filled = words(node=lines[0].spot.node, value=conf[0].value if conf else "")
+        return Hit(spots(lines[:2], conf[:1]), filled, "likely", ("a line in which the ranks are joined",))
     return None
 
 

@@ -217,6 +217,11 @@ def nic_merge_asymmetric(case: Case) -> Answer:
     if said:
         names = words(local=said[0].groups.get("l", ""), remote=said[0].groups.get("r", ""), node=said[0].spot.node)
         return Hit(spots(said[:1], fused[:2]), names, "certain")
+    plain = [seen for seen, listed in device_lists(case) if listed.devices and seen not in fused]
+    ends = {seen.spot.node for seen in fused}, {seen.spot.node for seen in plain}
+    if all(ends) and not ends[0] & ends[1] and (case.errors or not joined(case)):
+        filled = words(node=fused[0].spot.node, local="fused", remote="single")
+        return Hit(spots(case.errors[:1], fused[:1], plain[:1]), filled, "likely", ("NCCL's own word on it",))
     by_node: dict[str, set[int]] = defaultdict(set)
     made: dict[str, Seen] = {}
     for seen in case.of("ib.vdev"):

@@ -74,6 +74,10 @@ LOOPBACK = {
         "nccl.conf": "NCCL_SOCKET_IFNAME=lo\n",
     },
 }
+ALONE = {
+    "alpha.log": log("alpha", "Bootstrap: Using lo:127.0.0.1<0>"),
+    "bravo.log": log("bravo", "Bootstrap: Using lo:127.0.0.1<0>"),
+}
 FIREWALL = {
     "rejected in the subnet": {
         "a.log": log("alpha", "Bootstrap : Using eno1:10.1.0.5<0>", SOCKETS, refused("10.1.0.6", "No route to host"))
@@ -163,3 +167,9 @@ def test_a_refused_connection_alone_is_no_firewall() -> None:
     )
     assert document.verdict == "unknown"
     assert document.collect
+
+
+def test_two_hosts_at_lo_that_never_meet_are_told() -> None:
+    document = told(ALONE)
+    assert document.verdict == "loopback-selected"
+    assert document.findings[0].confidence == "likely"

@@ -126,6 +126,10 @@ MERGED = {
         )
     },
 }
+ONE_END = {
+    "alpha.log": log("alpha", version("2.21.5"), FUSED, IB),
+    "bravo.log": log("bravo", using("mlx5_0", "mlx5_1"), IB),
+}
 MADE = "NET/IB : Made virtual device [0] name={} speed=400000 ndevs=2"
 ORDER = {
     "names": {
@@ -338,3 +342,12 @@ def test_an_hca_of_the_list_was_not_taken_by_default() -> None:
 
 def test_an_address_dump_alone_says_nothing_of_hcas() -> None:
     assert told({"ip_addr.txt": addresses(("eno1", "10.1.0.5/24"))}).verdict == "none"
+
+
+def test_fusion_on_one_end_of_a_run_that_stands_still_is_told() -> None:
+    assert told(ONE_END).verdict == "nic-merge-asymmetric"
+
+
+def test_fusion_on_one_end_of_a_run_that_works_is_nothing_wrong() -> None:
+    text = ONE_END["alpha.log"] + log("alpha", "Connected all rings")
+    assert told({**ONE_END, "alpha.log": text}).verdict == "none"

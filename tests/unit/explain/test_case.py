@@ -1,0 +1,69 @@
+"""The questions that rules ask of a case: events, values in force, facts, warnings, nodes, errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.explain.case import same
+from fabricdoc.explain.hits import MOST_EVIDENCE, listing, spots, words
+from fabricdoc.explain.seen import Spot
+from tests.excerpts import case, completion, gids, log, using, warn
+
+pytestmark = pytest.mark.unit
+
+
+def test_the_value_in_force_is_nccls_own_word_then_the_last_file() -> None:
+    made = case(
+        {"a.log": log("alpha", "NCCL_IB_TC set by environment to 1."), "x.env": "NCCL_IB_TC=2\nNCCL_X=3\nNCCL_X=4\n"}
+    )
+    assert (made.value("NCCL_IB_TC").value, made.value("NCCL_X").value) == ("1", "4")  # type: ignore[union-attr]
+    assert made.value("NCCL_NOT_SET") is None
+
+
+def test_a_value_of_another_node_is_none_of_this() -> None:
+    made = case({"alpha.env": "NCCL_IB_TC=2\n", "bravo.env": "NCCL_IB_TC=3\n"})
+    assert made.value("NCCL_IB_TC", "bravo").value == "3"  # type: ignore[union-attr]
+    assert len(made.values("NCCL_IB_TC")) == 2
+    assert made.values("NCCL_IB_TC", by="log") == []
+
+
+def test_warnings_by_message_and_by_place() -> None:
+    made = case(
+        {"a.log": log("alpha", warn("transport/nvls.cc:5", "it broke"), warn("init.cc:1", "nvls is named here"))}
+    )
+    assert [seen.spot.line for seen in made.warned("nvls")] == [4]
+    assert [seen.spot.line for seen in made.placed("nvls")] == [2]
+
+
+def test_causes_come_before_followers() -> None:
+    made = case({"a.log": log("alpha", "transport/net.cc:1 -> 6", completion(12))})
+    assert made.errors[0].event.startswith("err.cqe")
+
+
+def test_nodes_in_the_order_told() -> None:
+    made = case(
+        {"bravo.log": log("bravo", using("mlx5_0")), "alpha_show_gids.txt": gids(("mlx5_0", 3, "10.1.0.5", "v2"))}
+    )
+    assert made.nodes == ["bravo", "alpha"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "answer"), [("a", "a", True), ("a", "b", False), ("", "b", True), ("a", "", True)]
+)
+def test_nodes_that_may_be_one(one: str, other: str, answer: bool) -> None:
+    assert same(one, other) is answer
+
+
+def test_places_are_each_once_and_bounded() -> None:
+    many = [Spot("a", at, "x") for at in range(99)]
+    assert len(spots(many[0], many, None, many[0])) == MOST_EVIDENCE
+
+
+def test_words_take_only_what_is_harmless_to_paste() -> None:
+    found = words(a="mlx5_0", b="$(rm -rf /)", c="", d="a;b", e="x" * 999, f=5, g="a\nb", h="`x`", i="a'b", j="a|b")
+    assert found == {"a": "mlx5_0", "f": "5"}
+
+
+def test_a_listing_is_short() -> None:
+    assert listing(["a", "b", "a"]) == "a, b"
+    assert listing([str(at) for at in range(12)], 3) == "0, 1, 2 and 9 more"

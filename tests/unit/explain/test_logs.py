@@ -1,0 +1,84 @@
+"""Logs as seen lines: who spoke, what is kept, the old dialect, bounded memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricdoc.explain.logs import OF_ONE, OF_WARNINGS, read_log
+from fabricdoc.explain.seen import Material
+from tests.excerpts import bare, log, version, warn
+
+pytestmark = pytest.mark.unit
+
+
+def read(text: str) -> Material:
+    material = Material("a.log")
+    read_log(material, [text])
+    return material
+
+
+def test_a_line_keeps_its_event_place_and_speaker() -> None:
+    (seen,) = [
+        one for one in read(log("alpha", "NET/IB : No device found.", gpu=3, pid=77)).seen if one.event == "ib.none"
+    ]
+    assert (seen.spot.file, seen.spot.line, seen.host, seen.process) == ("a.log", 1, "alpha", ("a.log", "alpha", 77, 3))
+    assert seen.message == "NET/IB : No device found."
+
+
+def test_a_warning_is_seen_as_itself_and_as_what_it_says() -> None:
+    events = [one.event for one in read(log("alpha", warn("x.cc:1", "Bootstrap : no socket interface found"))).seen]
+    assert events == ["prefix.warn", "boot.none"]
+
+
+def test_variables_are_told_with_how_they_came() -> None:
+    lines = ("NCCL_IB_TC set by environment to 106.", "NCCL_IB_HCA set to =mlx5_0", "NET/OFI Setting NCCL_X to 1")
+    assert [(one.name, one.value, one.how) for one in read(log("alpha", *lines)).sets] == [
+        ("NCCL_IB_TC", "106", "environment"),
+        ("NCCL_IB_HCA", "=mlx5_0", "filter"),
+        ("NCCL_X", "1", "plugin"),
+    ]
+
+
+def test_a_clock_is_remembered_for_lines_without_one() -> None:
+    text = "[2026-11-30 10:00:00] " + log("alpha", version("2.28.9")) + log("alpha", "Using network IB")
+    assert [one.time for one in read(text).seen] == ["2026-11-30 10:00:00"] * 2
+
+
+def test_lines_that_repeat_are_kept_a_few_times() -> None:
+    text = log("alpha", *["Using network IB"] * 500, *[warn("x.cc:1", f"new {at}") for at in range(500)])
+    events = [one.event for one in read(text).seen]
+    assert events.count("net.used") == OF_ONE
+    assert events.count("prefix.warn") == OF_WARNINGS
+
+
+def test_every_process_has_its_own_few() -> None:
+    text = "".join(log("alpha", *["Using network IB"] * 50, gpu=gpu, pid=100 + gpu) for gpu in range(4))
+    assert len(read(text).seen) == 4 * OF_ONE
+
+
+def test_calls_by_the_thousand_are_left_out() -> None:
+    line = "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}"
+    assert read(log("alpha", *[line] * 100)).seen == []
+
+
+def test_the_old_dialect_is_read_and_quoted_as_it_stands() -> None:
+    (seen,) = read("alpha:1:2 [0] INFO Ring 00 : 0[0] -> 1[1] via P2P/IPC\n").seen
+    assert seen.event == "chan.local.old"
+    assert seen.spot.text == "alpha:1:2 [0] INFO Ring 00 : 0[0] -> 1[1] via P2P/IPC"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (log("alpha", "Using network IB"), ["NCCL log"]),
+        ("INFO vLLM is using nccl==2.28.9\n", ["engine log"]),
+        ("nothing of NCCL's\n", []),
+    ],
+)
+def test_the_kind_of_a_log_is_told_by_its_lines(text: str, kinds: list[str]) -> None:
+    assert read(text).kinds == kinds
+
+
+def test_bare_version_lines_have_no_speaker() -> None:
+    (seen,) = read(log("alpha", bare("NCCL version 2.19.3+cuda12.1"))).seen
+    assert (seen.event, seen.host, seen.process) == ("version", "", None)

@@ -1,0 +1,78 @@
+"""Files read into a case: nodes under one name, notes, long files, stdin."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricdoc.errors import InputError
+from fabricdoc.explain import sources
+from fabricdoc.explain.files import Given, listed
+from fabricdoc.explain.reading import read_case, read_file
+from fabricdoc.explain.sources import opened
+from tests.excerpts import case, gids, links, log, using
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_file_of_one_host_is_of_the_node_in_its_name() -> None:
+    made = case({"alpha.log": log("host-17", using("mlx5_0"))})
+    assert made.nodes == ["alpha"]
+
+
+def test_a_host_that_other_files_are_named_by_wins() -> None:
+    made = case({"head.log": log("spark1.lan", using("mlx5_0")), "spark1_rdma_link.txt": links(("mlx5_0", "ACTIVE"))})
+    assert made.nodes == ["spark1"]
+
+
+def test_several_hosts_in_one_file_are_several_nodes() -> None:
+    made = case({"all.log": log("alpha", using("mlx5_0")) + log("bravo", using("mlx5_0"))})
+    assert made.nodes == ["alpha", "bravo"]
+
+
+def test_a_dump_that_names_nobody_may_be_anybodys() -> None:
+    made = case({"alpha.log": log("alpha", using("mlx5_0")), "show_gids.txt": gids(("mlx5_0", 3, "10.1.0.5", "v2"))})
+    assert {fact.spot.node for fact in made.facts} == {""}
+    assert made.value("NCCL_IB_HCA", "alpha") is None
+
+
+def test_what_can_not_be_read_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "x.bz2"
+    path.write_bytes(b"BZh91AY&SY" + b"0" * 50)
+    assert "bzip2 is not read" in read_file(Given(path, "x.bz2")).note
+
+
+def test_a_long_file_is_read_as_a_log_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "SHORT", 1000)
+    (tmp_path / "a.log").write_text(
+        log("alpha", *["Using network IB"] * 100) + "NCCL_DEBUG=INFO\n" + log("alpha", using("mlx5_0"))
+    )
+    made = read_case(listed([str(tmp_path)]))
+    assert made.files[0].lines == 102
+    assert {one.event for one in made.seen} == {"net.used", "ib.using"}
+    assert made.sets == []
+
+
+def test_a_compressed_file_is_short_or_long_by_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(b"x\n" * 10))
+    assert opened(Given(path, "a")).whole == "x\n" * 10
+
+
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\x7fELF" + bytes(500))
+    with pytest.raises(InputError, match="binary"):
+        opened(Given(path, "x"))
+
+
+def test_stdin_is_read_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log("alpha", using("mlx5_0")).encode())))
+    assert read_file(Given(None, "-")).hosts == {"alpha": None}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 100)))
+    monkeypatch.setattr(sources, "MOST_STDIN", 10)
+    assert "stdin holds more" in read_file(Given(None, "-")).note
