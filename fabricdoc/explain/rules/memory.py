@@ -60,7 +60,8 @@ def dev_shm_too_small(case: Case) -> Answer:
         for seen in case.of("err.call")
         if re.search(r"posix_fallocate|ftruncate|shm_open|mmap", seen.spot.text) and full.search(seen.spot.text)
     ]
-    bare = [seen for seen in case.of("err.shm") if seen not in found]
+    found += [seen for seen in case.warned(r"(?i)(?:shared memory|shm).*no space left") if not _placed(seen, found)]
+    bare = [seen for seen in case.of("err.shm") if not _placed(seen, found)]
     bus = case.sign("bus-error-shm", "shm-engine")
     small = case.sign("df-shm-small")
     if not found and bare:
@@ -76,6 +77,11 @@ def dev_shm_too_small(case: Case) -> Answer:
     filled = words(node=first.spot.node, wanted=wanted[1] if wanted else "")
     sized = case.sign("docker-run")[:1]
     return Hit(spots(found[:2], bus[:1], small[:1], sized), filled, "certain" if found else "likely")
+
+
+def _placed(seen: Seen, others: list[Seen]) -> bool:
+    """Whether a line is among others."""
+    return any((one.spot.file, one.spot.line) == (seen.spot.file, seen.spot.line) for one in others)
 
 
 def dmabuf_unsupported(case: Case) -> Answer:
@@ -140,6 +146,8 @@ def acs_breaks_gpudirect(case: Case) -> Answer:
     failed = [seen for seen, error in completions(case) if error.status in GPU_PROTECTION]
     direct = [seen for seen in case.of("chan.net") if "/GDRDMA" in seen.groups.get("flags", "")]
     redirects = acs_on(case)
+    if not failed and redirects and direct:
+        return _silent_gpudirect(case, redirects, direct)
     if not failed:
         return None
     if not redirects and not direct:
@@ -155,6 +163,18 @@ def acs_breaks_gpudirect(case: Case) -> Answer:
         words(node=failed[0].spot.node),
         "certain" if redirects else "likely",
         sought,
+    )
+
+
+def _silent_gpudirect(case: Case, redirects: list[Fact], direct: list[Seen]) -> Answer:
+    """No completion failed: the transfers hang, or values are wrong."""
+    wrong = [row for row in case.rows if row.wrong]
+    if not wrong and not stuck(case):
+        why = "no transfer failed, hung or gave wrong values, as far as told"
+        return Near(spots(redirects[:1], direct[:1]), why, ("a completion with status 4, or wrong values",))
+    sought = ("a completion with status 4",)
+    return Hit(
+        spots(wrong[:2], stuck(case)[:2], direct[:1], redirects[:3]), words(node=direct[0].spot.node), "likely", sought
     )
 
 

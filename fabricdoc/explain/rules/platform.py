@@ -20,7 +20,7 @@ NOT_READY = re.compile(
 """Answers of the driver where the NVLink fabric is in no state for multicast."""
 REFUSED = re.compile(
     r"(?i)\b800\b|not permitted|permission|\b1\b 'invalid arg|invalid argument|\b101\b|invalid device ordinal"
-    r"|\b304\b|\b801\b|not supported|OS call|IMEX|bind"
+    r"|\b304\b|\b801\b|not supported|OS call|IMEX"
 )
 """Answers where this process may not make or bind a multicast object."""
 
@@ -156,6 +156,7 @@ def nvls_fabric_manager_state(case: Case) -> Answer:
     """Setting up multicast fails since the fabric is in no state for it."""
     found = _multicast_errors(case)
     hit = [seen for seen in found if NOT_READY.search(seen.message)]
+    hit += [seen for seen in found if "Fabric Manager" in seen.message and not REFUSED.search(seen.message)]
     manager = case.sign("fabric-manager-down")
     if not hit and not (found and manager) and not (manager and case.of("err.cuda")):
         return None

@@ -25,7 +25,7 @@ NO_PROVIDER = re.compile(
 def versions(case: Case) -> dict[str, list[Seen]]:
     """Release -> the lines in which a process names it as its own."""
     found: dict[str, list[Seen]] = defaultdict(list)
-    for seen in case.of("version"):
+    for seen in case.of("version", "version.engine"):
         found[seen.groups["ver"]].append(seen)
     return dict(found)
 
@@ -67,7 +67,7 @@ def net_plugin_mismatch(case: Case) -> Answer:
             by_node.setdefault(seen.spot.node or seen.spot.file, (net, seen))
     names = {net for net, _seen in by_node.values()}
     if len(by_node) < 2 or len(names) < 2:
-        return None
+        return _loaded_on_some(case, set(by_node))
     external = {net for net in names if net in external_networks(case)}
     shown = [next(seen for net, seen in by_node.values() if net == name) for name in names]
     loaded = case.of("plugin.loaded")[:1]
@@ -79,6 +79,26 @@ def net_plugin_mismatch(case: Case) -> Answer:
     if not external and "Socket" in names and not case.errors:
         return Hit(spots(shown[:3]), filled, "likely")
     return Hit(spots(shown[:3], loaded, absent), filled, "certain" if external else "likely")
+
+
+def _loaded_on_some(case: Case, told: set[str]) -> Answer:
+    """No network is named on some node: there the lines on loading a plugin must tell."""
+    loaded = {
+        seen.spot.node: seen
+        for seen in case.of("plugin.loaded")
+        if "NET/Plugin" in seen.spot.text or " NET " in seen.spot.text
+    }
+    absent = {
+        seen.spot.node: seen
+        for seen in case.of("plugin.none")
+        if "NET/Plugin" in seen.spot.text and seen.spot.node not in loaded
+    }
+    silent = (loaded.keys() | absent.keys()) - told
+    if not loaded or not absent or not silent:
+        return None
+    one, other = next(iter(loaded)), next(iter(absent))
+    filled = words(node=one, plugin=loaded[one].groups.get("name", "a plugin"), other=other, second="NCCL's own")
+    return Hit(spots(loaded[one], absent[other]), filled, "likely", ("the `Using network` line of every node",))
 
 
 def ofi_no_usable_provider(case: Case) -> Answer:

@@ -147,7 +147,18 @@ def ib_disable_ignored_external_plugin(case: Case) -> Answer:
     return Hit(spots(off, lines[:1], loaded[:1], ofi[:1]), words(plugin=name, node=off.spot.node), "certain")
 
 
+def ibverbs_provider_missing(case: Case) -> Answer:
+    """libibverbs says that it has no driver of its own for a device."""
+    found = case.sign("no-provider")
+    return (
+        Hit(spots(found[:2], no_device(case)[:1], uses_sockets(case)[:1]), words(node=found[0].spot.node))
+        if found
+        else None
+    )
+
+
 RULES: dict[str, Rule] = {
+    "ibverbs-provider-missing": ibverbs_provider_missing,
     "libibverbs-missing": libibverbs_missing,
     "container-rdma-device-missing": container_rdma_device_missing,
     "container-rdma-device-not-accessible": container_rdma_device_not_accessible,

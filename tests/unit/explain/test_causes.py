@@ -110,3 +110,10 @@ def test_a_fatal_symptom_stands_behind_every_cause_of_its_own() -> None:
     later = causes()["rdma-path-timeout"].order
     for id in ("link-flap", "mtu-mismatch", "wrong-gid-index", "cross-rail-unreachable", "ib-timeout-or-retry-too-low"):
         assert causes()[id].order < later
+
+
+@pytest.mark.parametrize("id", sorted(all_rules()))
+def test_every_rule_is_named_by_a_test_of_its_family(id: str) -> None:
+    family = causes()[id].family
+    text = (TREE / "tests" / "unit" / "explain" / "rules" / f"test_{family}.py").read_text()
+    assert f'"{id}"' in text

@@ -65,6 +65,11 @@ SHM = {
             ),
         )
     },
+    "oldest words": {
+        "a.log": log(
+            "alpha", warn("shm.cc:9", "Unable to allocate shared memory (4263936 bytes) : No space left on device")
+        )
+    },
     "bus error": {"a.log": log("alpha", SOCKETS) + "Bus error (core dumped): insufficient shared memory (shm)\n"},
 }
 DMABUF = {
@@ -214,3 +219,15 @@ def test_pass_through_is_no_translation() -> None:
         "cmdline.txt": "BOOT_IMAGE=/vmlinuz amd_iommu=on iommu=pt\n",
     }
     assert told(files).verdict == "none"
+
+
+def test_wrong_values_over_redirected_gpudirect_are_told() -> None:
+    row = "  1048576  262144  float  sum  -1  61.40  17.08  17.08  16  60.88  17.22  17.22  3\n"
+    files = {"a.log": log("alpha", GDR, IB), "nccl_tests.txt": row, "lspci.txt": BRIDGE + ACS.format("+")}
+    assert told(files).verdict == "acs-breaks-gpudirect"
+
+
+def test_redirected_gpudirect_that_works_is_only_considered() -> None:
+    document = told({"a.log": log("alpha", GDR, IB), "lspci.txt": BRIDGE + ACS.format("+")})
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["acs-breaks-gpudirect"]

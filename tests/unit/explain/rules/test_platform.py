@@ -70,6 +70,16 @@ STATE = {
         )
     },
 }
+STATE["another bind failure"] = {
+    "a.log": log(
+        "alpha",
+        warn(
+            "transport/nvls.cc:300",
+            "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 2 'out of memory'. "
+            "This is usually caused by a system or configuration error in the Fabric Manager or NVSwitches.",
+        ),
+    )
+}
 REFUSED = {
     "not permitted": {
         "a.log": log("alpha", AVAILABLE, warn("transport/nvls.cc:169", "Cuda failure 800 'operation not permitted'"))

@@ -28,6 +28,10 @@ VERSIONS = {
             "alpha", warn("init.cc:1", "Mismatched NCCL version detected : rank 0 version 22807 rank 1 version 22809")
         )
     },
+    "engines": {
+        "alpha.log": "INFO pynccl.py:111] vLLM is using nccl==2.27.5\n",
+        "bravo.log": "INFO pynccl.py:111] vLLM is using nccl==2.28.9\n",
+    },
     "bare banners in one log": {
         "all.log": log("alpha", bare("NCCL version 2.19.3+cuda12.1"), SOCKETS)
         + log("bravo", bare("NCCL version 2.21.5+cuda12.4"), SOCKETS)
@@ -38,6 +42,10 @@ PLUGINS = {
     "one has HPC-X": {
         "alpha.log": log("alpha", "Using network IBext_v8"),
         "bravo.log": log("bravo", "NET/Plugin: Could not find: libnccl-net.so.", IB),
+    },
+    "one loads, the other has not come so far": {
+        "alpha.log": log("alpha", "NET/Plugin: Loaded net plugin NCCL RDMA Plugin v8 (v8)", "P2P plugin IBext_v8"),
+        "bravo.log": log("bravo", "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin."),
     },
     "libfabric and sockets": {
         "alpha.log": log("alpha", "Using network AWS Libfabric"),

@@ -138,3 +138,21 @@ def test_a_plugin_that_ignores_the_variable_is_told(files: dict[str, str]) -> No
 
 def test_a_plugin_without_the_variable_is_nothing() -> None:
     assert told({"a.log": log("alpha", "P2P plugin IBext_v8", "Using network IBext_v8")}).verdict == "none"
+
+
+def test_a_missing_provider_is_told() -> None:
+    line = "libibverbs: Warning: no userspace device-specific driver found for /sys/class/infiniband_verbs/uverbs0"
+    document = told({"a.log": log("alpha", bare(line), "NET/IB : No device found.", SOCKETS)})
+    assert document.verdict == "ibverbs-provider-missing"
+    assert any("ibverbs-providers" in fix for fix in document.findings[0].fix)
+
+
+def test_a_library_that_shows_devices_misses_no_provider() -> None:
+    assert told({"a.log": log("alpha", using("mlx5_0"), "Using network IB")}).verdict != "ibverbs-provider-missing"
+
+
+def test_a_missing_library_of_a_single_node_is_only_considered() -> None:
+    lines = ("Failed to open libibverbs.so[.1]", SOCKETS, "Channel 00 : 1[1] -> 0[0] via SHM/direct/direct")
+    document = told({"a.log": log("alpha", *lines)})
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["libibverbs-missing"]
