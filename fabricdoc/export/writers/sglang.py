@@ -14,6 +14,9 @@ from fabricdoc.export.rules import not_for_shells
 from fabricdoc.export.scripts import MASTER_PORT, begin, master, server_exports
 
 READERS = ("sh with sglang.launch_server",)
+FIRST_LAUNCH = ("--dist-timeout", "1800", "--watchdog-timeout", "1800")
+"""Seconds for a first launch: SGLang's time-outs are flags, and loading and capturing may outlast its own (300 s for the
+watchdog). They stand before the user's words, so that his win."""
 
 
 def write(content: Content) -> str:
@@ -25,7 +28,9 @@ def write(content: Content) -> str:
     if len(content.preset.nodes) > 1:
         words = ["--nnodes", str(len(content.preset.nodes)), "--node-rank", str(content.rank(node))]
         words += ["--dist-init-addr", shell(_endpoint(master(content)))]
-    return "\n".join([*lines, " ".join(['exec python3 -m sglang.launch_server "$@"', *words])]) + "\n"
+    first = FIRST_LAUNCH if any(line.kind == "diagnostic" for line in node.lines) else ()
+    start = " ".join(["exec python3 -m sglang.launch_server", *first, '"$@"', *words])
+    return "\n".join([*lines, start]) + "\n"
 
 
 def _endpoint(address: str) -> str:

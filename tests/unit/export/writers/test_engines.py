@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.errors import UsageError
-from fabricdoc.export import render
+from fabricdoc.export import render, wanted_lines
 from fabricdoc.model.preset import Preset
 from tests.unit.export import readers
 from tests.unit.export.presets_made import HEAD, WORKER, alone, node, pair, preset, printed
@@ -43,6 +43,13 @@ def test_sglang_on_each_node(index: int, tmp_path: Path) -> None:
     assert argv[1:] == ["-m", "sglang.launch_server", "model", "--flag", "a b", *rank]
     assert seen["SGLANG_HOST_IP"] == f"192.168.100.1{index}"
     assert "VLLM_HOST_IP" not in seen
+
+
+def test_a_first_launch_of_sglang_waits_longer_unless_the_user_says_how_long(tmp_path: Path) -> None:
+    first = wanted_lines(pair(), "sglang", first_launch=True)
+    argv, seen = started(first, 0, "sglang", "python3", tmp_path)
+    assert argv[3:9] == ["--dist-timeout", "1800", "--watchdog-timeout", "1800", "model", "--flag"]
+    assert seen["TORCH_NCCL_DUMP_ON_TIMEOUT"] == "1"
 
 
 def test_an_ipv6_head_is_bracketed(tmp_path: Path) -> None:
