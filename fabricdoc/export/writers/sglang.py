@@ -15,8 +15,8 @@ from fabricdoc.export.scripts import MASTER_PORT, begin, master, server_exports
 
 READERS = ("sh with sglang.launch_server",)
 FIRST_LAUNCH = ("--dist-timeout", "1800", "--watchdog-timeout", "1800")
-"""Seconds for a first launch: SGLang's time-outs are flags, and loading and capturing may outlast its own (300 s for the
-watchdog). They stand before the user's words, so that his win."""
+"""Seconds for a first launch: SGLang's time-outs are flags, and loading and capturing may outlast its own (300 s for
+the watchdog). They stand before the user's words, so that his win."""
 
 
 def write(content: Content) -> str:
