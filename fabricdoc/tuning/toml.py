@@ -35,7 +35,7 @@ def preset_to_toml(preset: Preset) -> str:
     for node in content["nodes"]:
         lines += ["", "[[nodes]]", *_pairs(node, skip="lines")]
         for line in node["lines"]:
-            lines += ["", "[[nodes.lines]]", *_comment(f"{line['kind']}: {line['evidence']}"), *_pairs(line)]
+            lines += ["", "[[nodes.lines]]", *_comment(f"{line['kind']}: {line['evidence']}"), *_pairs(_told(line))]
     for node in content["fingerprint"]["nodes"]:
         lines += ["", "[[fingerprint.nodes]]", *_pairs(node, skip="ports")]
         for port in node["ports"]:
@@ -43,6 +43,11 @@ def preset_to_toml(preset: Preset) -> str:
     for latency in content["latencies"]:
         lines += ["", "[[latencies]]", *_pairs(latency)]
     return "\n".join(lines) + "\n"
+
+
+def _told(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line's keys without the number of launches where nothing was measured."""
+    return {key: value for key, value in line.items() if key != "launches" or value}
 
 
 def _parts(preset: Preset) -> str:

@@ -161,6 +161,10 @@ def test_any_other_toml_is_an_input_error(tmp_path: Path, content: dict[str, obj
         read_preset(path)
 
 
+def test_placed_lines_tell_no_launches() -> None:
+    assert "launches" not in preset_to_toml(pair())
+
+
 def test_the_head_says_what_all_nodes_share_and_what_is_each_ones_own() -> None:
     text = preset_to_toml(pair())
     assert "# Common to all nodes: NCCL_NET" in text
