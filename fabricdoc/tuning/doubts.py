@@ -76,9 +76,15 @@ def drift_text(drift: Drift) -> str:
 
 
 def advice_of(
-    drift: Drift | None, left_out: Sequence[Quarantined], planned: int, *, noisy: bool, blocks: int | None
+    drift: Drift | None,
+    left_out: Sequence[Quarantined],
+    planned: int,
+    *,
+    noisy: bool,
+    blocks: int | None,
+    per_block: int = 0,
 ) -> tuple[str, ...]:
-    """What to do, a sentence each, worst first; empty where nothing is in doubt."""
+    """What to do, a sentence each, worst first; empty where nothing is in doubt. `per_block` launches make a block."""
     said = _left_out(left_out, planned)
     if drift is not None and drifted(drift, "told"):
         text = drift_text(drift)
@@ -87,7 +93,10 @@ def advice_of(
             " wait until it is steady, and measure again."
         )
     if noisy:
-        said.append(f"End other work on the nodes, pin their clocks, and measure more: {needed_text(blocks)}.")
+        launches = f" ({blocks * per_block} launches)" if blocks and per_block else ""
+        said.append(
+            f"End other work on the nodes, pin their clocks, and measure more: {needed_text(blocks)}{launches}."
+        )
     return tuple(said)
 
 

@@ -116,8 +116,9 @@ def _verdict(grounds: _Grounds, base_launches: Sequence[Launch], search: Weighin
     effect = _smallest(search, phase)
     left_out = quarantined(run)
     blocks = [one.verdict.blocks_needed for one in judged if one.decision and one.decision.verdict == "inconclusive"]
-    advice = advice_of(drift, left_out, run.plan.blocks, noisy=bool(hidden(judged)),
-                       blocks=max((one for one in blocks if one), default=None))  # fmt: skip
+    worth = max((one for one in blocks if one), default=None)
+    noisy, per_block = bool(hidden(judged)), len(judged) + 2
+    advice = advice_of(drift, left_out, run.plan.blocks, noisy=noisy, blocks=worth, per_block=per_block)
     spent = communication_ms(scales, aim.profile)
     step = aim.profile.step
     return Verdict(

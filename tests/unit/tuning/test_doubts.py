@@ -150,3 +150,10 @@ def test_a_disturbance_that_favours_a_candidate_does_not_crown_it(synthetic, pro
     assert (verdict.choice, verdict.blocks, verdict.candidates[0].verdict) == ("base", 6, "same")
     unseen = [one.model_copy(update={"disturbed": ""}) for one in disturbed.launches]
     assert judge(disturbed.model_copy(update={"launches": tuple(unseen)}), profile).drift is not None
+
+
+def test_what_would_do_is_told_in_launches_too() -> None:
+    (told,) = advice_of(None, (), 6, noisy=True, blocks=40, per_block=5)
+    assert told.endswith("measure more: about 40 blocks would show 5.0 % (200 launches).")
+    (nothing,) = advice_of(None, (), 6, noisy=True, blocks=None, per_block=5)
+    assert nothing.endswith("no number of blocks would show 5.0 % on nodes like these.")
