@@ -28,7 +28,7 @@ from fabricdoc.bench.ground import Ground, offered
 from fabricdoc.bench.launch import Place, run_launch
 from fabricdoc.bench.memory import memory_limits
 from fabricdoc.bench.plan import DECIDING_BLOCKS, GRID, grid_shapes, make_plan, merge_shapes, placed
-from fabricdoc.bench.resume import taken_up
+from fabricdoc.bench.resume import refuse_complete, taken_up
 from fabricdoc.bench.run import Bench, run_bench
 from fabricdoc.bench.settings_text import settings_of
 from fabricdoc.bench.side_by_side import Errand, run_side_by_side
@@ -70,6 +70,7 @@ __all__ = [
     "placed",
     "rail_candidates",
     "read_file",
+    "refuse_complete",
     "refused",
     "remarks",
     "run_bench",

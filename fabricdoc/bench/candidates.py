@@ -49,7 +49,8 @@ def _select(item: str, backend: Backend, extra_dirs: Sequence[Path]) -> tuple[st
     origin = str(file) if isinstance(file, Path) and _is_path(set_name) else file.name
     set_backend, offers = read_candidate_file(file, origin, own=isinstance(file, Path) and _is_path(set_name))
     if set_backend not in ("any", backend):
-        raise UsageError(f"{set_name} holds candidates for {set_backend}; this bench uses {backend}")
+        fix = f"measure with --backend {set_backend}, or leave {set_name} out"
+        raise UsageError(f"{set_name} holds candidates for {set_backend}; this bench uses {backend}", fix=fix)
     if not wanted:
         return origin, offers
     names = [offer.name for offer in offers]

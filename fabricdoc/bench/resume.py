@@ -15,18 +15,23 @@ from fabricdoc.model.run import Launch, NodeContext, Run
 COMPARED = ("target", "python", "hostname", "kernel", "torch", "nccl", "nvidia_driver", "gpus")
 
 
-def taken_up(stored: Run, nodes: Sequence[NodeContext], links: Fact[tuple[Link, ...]]) -> Run:
-    """The stored run, to be measured on with today's nodes and links.
-
-    Raises UsageError (id resume-complete) for a run that has an end, and UsageError (id resume-differs) naming every
-    difference between then and now.
-    """
+def refuse_complete(stored: Run) -> None:
+    """UsageError (id resume-complete) for a run that has its end: no node need be asked to say so."""
     if stored.status == "complete" and not stored.reason:
         raise UsageError(
             f"run {stored.id} is complete: nothing is left to measure",
             fix=f"judge it again: fabricdoc recommend {stored.id}",
             id="resume-complete",
         )
+
+
+def taken_up(stored: Run, nodes: Sequence[NodeContext], links: Fact[tuple[Link, ...]]) -> Run:
+    """The stored run, to be measured on with today's nodes and links.
+
+    Raises UsageError (id resume-complete) for a run that has an end, and UsageError (id resume-differs) naming every
+    difference between then and now.
+    """
+    refuse_complete(stored)
     found = list(differences(stored, nodes, links))
     if found:
         raise UsageError(

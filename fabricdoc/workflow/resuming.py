@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fabricdoc.bench import taken_up
+from fabricdoc.bench import refuse_complete, taken_up
 from fabricdoc.fabric import rails_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
@@ -30,7 +30,11 @@ def nodes_of(stored: Run) -> tuple[str, ...]:
 def resumed_request(
     stored: Run, specs: Sequence[NodeSpec], *, presets: Sequence[Path] = (), master: str | None = None
 ) -> Request:
-    """The request that a stored run answers; its pythons, and the ports of its links, count where a spec names none."""
+    """The request that a stored run answers; its pythons, and the ports of its links, count where a spec names none.
+
+    UsageError for a run that is complete, before a node is asked anything.
+    """
+    refuse_complete(stored)
     plan = stored.plan
     pythons = {node.name: node.python for node in stored.nodes}
     ports = _ports(stored)

@@ -15,7 +15,7 @@ from fabricdoc.model.run import Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.store import RunStore, SampleKey
 from fabricdoc.tuning import read_preset
-from tests.lab.marked import Command, namespaces_alive
+from tests.lab.marked import Command, namespaces_alive, tiny_profile
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
 
@@ -35,7 +35,7 @@ class Shown:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     pytest.importorskip("torch", reason="the demo launches gloo ranks")
     folder = tmp_path_factory.mktemp("demo")
-    command = Command(["demo", "-o", str(folder)], COLUMNS="100")
+    command = Command(["demo", "-o", str(folder), "--profile", tiny_profile(folder)], COLUMNS="100")
     out, err = command.process.communicate(timeout=380)
     return Shown(folder, out, err, command.process.returncode, command.pids())
 

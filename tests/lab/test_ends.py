@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fabricdoc.store import RunStore
-from tests.lab.marked import Command, namespaces_alive, wait_until
+from tests.lab.marked import Command, namespaces_alive, tiny_profile, wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(240)]
 
-# lines that are always shown; "bounds" ends the plan, so what follows it at once is the proof round
+# lines that are always shown; agents start at "bench"
 MEASURED = "search block"
-PHASES = ["cables", "bench", "bounds", MEASURED]
+PHASES = ["cables", "bench", MEASURED]
+SIGNALS = (signal.SIGINT, signal.SIGKILL)
 
 
 def ended_by(sig: signal.Signals, phase: str, folder: Path) -> Command:
-    command = Command(["demo", "-o", str(folder), "--blocks", "4"])
+    folder.mkdir()
+    command = Command(["demo", "-o", str(folder), "--blocks", "4", "--profile", tiny_profile(folder)])
     command.read_until(phase, 150)
     namespaces = command.namespaces()
     os.kill(command.process.pid, sig)
@@ -35,21 +38,16 @@ def _torch() -> None:
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_ctrl_c_leaves_nothing_and_says_so(phase: str, tmp_path: Path) -> None:
-    command = ended_by(signal.SIGINT, phase, tmp_path)
-    assert command.process.returncode == 130
-    if phase == MEASURED:
-        run = RunStore.open(tmp_path / "runs.sqlite").load()
-        assert run.status == "interrupted"
+def test_ctrl_c_and_kill_9_leave_nothing_but_what_was_measured(phase: str, tmp_path: Path) -> None:
+    """Two demos side by side: each waits for its own links and ranks, and finds its own phase."""
+    folders = [tmp_path / sig.name for sig in SIGNALS]
+    with ThreadPoolExecutor() as pool:
+        ended = list(pool.map(ended_by, SIGNALS, [phase] * 2, folders))
+    assert [one.process.returncode for one in ended] == [130, -signal.SIGKILL]
+    if phase != MEASURED:
+        return
+    stopped, killed = (RunStore.open(folder / "runs.sqlite").load() for folder in folders)
+    assert (stopped.status, killed.status) == ("interrupted", "interrupted")
+    assert "killed" in killed.reason
+    for run in (stopped, killed):
         assert {launch.candidate for launch in run.launches} >= {"base", "default"}
-
-
-@pytest.mark.parametrize("phase", PHASES)
-def test_kill_9_leaves_nothing(phase: str, tmp_path: Path) -> None:
-    command = ended_by(signal.SIGKILL, phase, tmp_path)
-    assert command.process.returncode == -signal.SIGKILL
-    if phase == MEASURED:
-        run = RunStore.open(tmp_path / "runs.sqlite").load()
-        assert run.status == "interrupted"
-        assert "killed" in run.reason
-        assert len(run.launches) >= 2

@@ -89,5 +89,7 @@ def test_another_nccl_is_another_run() -> None:
 def test_a_complete_run_has_nothing_left() -> None:
     run = stored().model_copy(update={"status": "complete"})
     with pytest.raises(UsageError) as caught:
-        prepare_again(resumed_request(run, SPECS), crossed_pair(), Answered(), run)
+        resumed_request(run, SPECS)
     assert caught.value.id == "resume-complete"
+    cut = run.model_copy(update={"reason": "the time budget of 60 s left no room for block 3 (search)"})
+    assert resumed_request(cut, SPECS).seed == 7, "a run that its budget cut short can go on"
