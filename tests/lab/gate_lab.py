@@ -48,9 +48,9 @@ if "memlock" in faults:
     import ctypes, resource
     assert ctypes.CDLL(None).prctl(24, 14, 0, 0, 0) == 0  # PR_CAPBSET_DROP: who has CAP_IPC_LOCK has no limit
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (faults["memlock"], faults["memlock"]))
-    if words[-2] == "scan": words[words.index("-c") + 1] = faults["gpu"] + words[words.index("-c") + 1]
+    if words[-2] in ("scan", "several"): words[words.index("-c") + 1] = faults["gpu"] + words[words.index("-c") + 1]
     os.execv({python!r}, [{python!r}, *words])
-if words[-2] == "scan": exec(faults["gpu"])
+if words[-2] in ("scan", "several"): exec(faults["gpu"])
 program = words.index("-c") + 1
 sys.argv = ["-c", *words[program + 1:]]
 exec(words[program])
