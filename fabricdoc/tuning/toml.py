@@ -88,7 +88,7 @@ def _refuse_newer(schema: object, path: Path) -> None:
     stem, _, edition = str(schema).rpartition("/")
     if stem == f"fabricdoc/{Preset.kind}" and edition.isdecimal() and int(edition[:9]) > Preset.edition:
         raise InputError(
-            f"preset {path}: it is of edition {edition[:9]}, and this fabricdoc reads edition {Preset.edition}",
+            f"preset {path}: its schema is {stem}/{edition[:9]}, and this fabricdoc reads {Preset.schema_id()}",
             fix="use the fabricdoc that wrote it, or measure again with this one",
             id="preset-newer",
         )

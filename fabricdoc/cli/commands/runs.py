@@ -13,7 +13,7 @@ from fabricdoc.cli.terminal import screen
 
 def register(app: typer.Typer) -> None:
     """Add the group to the program."""
-    what = "List, show, export, compare, import or remove runs; the history of gates."
+    what = "List, show, export, compare, import or remove runs."
     group = typer.Typer(help=what, no_args_is_help=True, rich_markup_mode=None)
     group.command("list")(list_runs)
     group.command("show")(show)

@@ -110,7 +110,7 @@ def test_the_file_reads_well() -> None:
         (
             'schema = "fabricdoc/preset/1"',
             'schema = "fabricdoc/preset/2"',
-            "it is of edition 2, and this fabricdoc reads edition 1",
+            "its schema is fabricdoc/preset/2, and .* reads fabricdoc/preset/1",
         ),
         ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/preset/0"', "schema is 'fabricdoc/preset/0', wanted"),
         ('schema = "fabricdoc/preset/1"', 'schema = "fabricdoc/run/1"', "schema is 'fabricdoc/run/1', wanted"),
