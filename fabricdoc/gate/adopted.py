@@ -43,7 +43,10 @@ def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str
         (finding, where[node.name]) for finding, where in told if finding.id in kind.findings and node.name in where
     ]
     if not mine:
-        yield GateCheck(id=kind.id, node=node.name, outcome="ok", expected=kind.asks, found="so it is", who=kind.who)
+        unread = _unread(kind.id, node)
+        outcome, found = ("noted", f"unknown: {unread}") if unread else ("ok", "so it is")
+        fields = {"id": kind.id, "node": node.name, "outcome": outcome, "expected": kind.asks, "found": found}
+        yield GateCheck.model_validate(fields | {"who": kind.who})
     for finding, port in mine:
         outcome: Outcome = "differs" if kind.refused_by(finding.severity) else "noted"
         yield GateCheck(
@@ -57,6 +60,13 @@ def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str
             fix=finding.fix,
             who=kind.who,
         )
+
+
+def _unread(id: str, node: Node) -> str:
+    """Why nothing can be found for this row, "" where it was looked at: told, and no reason to refuse."""
+    facts = {"kernel-log": node.host.kernel_log, "clock": node.clock_offset_s}
+    fact = facts.get(id)
+    return fact.unknown if isinstance(fact, Unknown) else ""
 
 
 def deciding(fabric: Fabric) -> list[Finding]:

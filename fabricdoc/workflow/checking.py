@@ -23,6 +23,7 @@ from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.delivering import Where
 
 Progress = Callable[[str], None]
+UNNAMED = "unnamed"
 DEADLINES_S: Mapping[Level, float] = {"quick": 15.0, "smoke": 120.0, "full": 300.0}
 """Seconds for a whole gate; each far above what is usual, since a busy node is no broken one."""
 LEVELS: Mapping[Level, tuple[str, ...]] = {"quick": (), "smoke": ("gate_smoke",), "full": ("gate_full",)}
@@ -113,7 +114,7 @@ def check_gate(asked: Asked, progress: Progress = lambda _: None) -> Gate:
     read, failed = looked.fabric.nodes, looked.fabric.failed
     nodes = tuple(dict.fromkeys([*(node.name for node in read), *(node.name for node in failed)]))
     terms = Terms(
-        preset=asked.preset.name if asked.preset else "",
+        preset=(asked.preset.name or UNNAMED) if asked.preset else "",
         profile=asked.profile_name,
         level=asked.level,
         waived=asked.waived,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 SCAN_SHARE = 0.6
 CLOSE_S = 2.0
-"""Kept back: so long a node that hangs may hold the end of its python, before it is killed."""
+"""Kept back, at most a fifth: so long a node that hangs may hold the end of its python before it is killed."""
 SCAN_S = 10.0
 """Of the deadline, and at most so many seconds (a fifth of a long deadline): a node that hangs is given up then."""
 CABLES = "peer"
@@ -44,7 +44,7 @@ def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Pr
     head = _head(specs)
     ports = ports_of(asked)
     late: list[str] = []
-    with within(max(0.0, asked.left() - CLOSE_S)), one_python():
+    with within(asked.left() - min(CLOSE_S, asked.left() / 5)), one_python():
         fabric = _scanned(asked, specs, progress)
         fabric = with_variables(_since(fabric, before), variables)
         if asked.left() > 0:

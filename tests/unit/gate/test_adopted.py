@@ -24,6 +24,24 @@ def with_findings(fabric: Fabric, *findings: Finding) -> Fabric:
     return fabric.model_copy(update={"findings": findings})
 
 
+@pytest.fixture
+def fabric(fabric: Fabric, change: Any) -> Fabric:
+    """The healthy pair, its kernel's log and clocks read."""
+    for name in ("alpha", "beta"):
+        fabric = change.node(change.host(fabric, name, kernel_log=()), name, clock_offset_s=0.0)
+    return fabric
+
+
+def test_what_can_not_be_read_is_noted_and_not_taken_for_good(fabric: Fabric, change: Any) -> None:
+    blind = change.host(fabric, "beta", kernel_log=Unknown(unknown="/dev/kmsg: EPERM"))
+    blind = change.node(blind, "alpha", clock_offset_s=Unknown(unknown="too slow"))
+    told = [(one.id, one.node, one.outcome, one.found) for one in adopted(blind) if one.outcome != "ok"]
+    assert told == [
+        ("clock", "alpha", "noted", "unknown: too slow"),
+        ("kernel-log", "beta", "noted", "unknown: /dev/kmsg: EPERM"),
+    ]
+
+
 def test_a_healthy_node_holds_every_row(fabric: Fabric) -> None:
     checks = adopted(fabric)
     assert [(one.id, one.node) for one in checks] == [(id, node) for id in BY_FINDINGS for node in ("alpha", "beta")]

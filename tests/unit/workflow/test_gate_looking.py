@@ -248,3 +248,14 @@ def test_findings_of_the_checks_come_from_the_jobs_variables(nodes: Nodes) -> No
     looked = look(Asked(given.model_copy(update={"nodes": nodes_}), local="alpha"))
     found: list[Finding] = [one for one in looked.fabric.findings if one.id == "socket-ifname-not-found"]
     assert [one.subject.startswith("alpha") for one in found] == [True]
+
+
+def test_a_short_deadline_is_not_kept_back_whole(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float] = []
+    monkeypatch.setattr(gate_looking, "with_images", lambda _s, fabric, _p, start: left.append(at_most(1e6)) or fabric)
+    look(Asked(preset(), deadline_s=600.0))
+    asked = Asked(preset(), deadline_s=1.0)
+    monkeypatch.setattr(type(asked), "left", lambda _self: 1.0)
+    look(asked)
+    assert 590.0 < left[0] <= 598.0
+    assert 0.0 < left[1] <= 0.8
