@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Gate, GateCheck
 from fabricdoc.report.cells import BAD, DIM, GOOD, WARN, Column, Name, Words, line, table
 from fabricdoc.report.findings import render_findings
@@ -35,12 +36,30 @@ WHOS = {
 def render_gate(gate: Gate) -> list[RenderableType]:
     """The whole answer."""
     told = counted(len(gate.findings), "cause") if gate.findings and gate.answer != "go" else gate.reason
-    behind = f" for preset {gate.preset}" if gate.preset else " without a preset: nothing measured stands behind it"
+    behind = f" for preset {gate.preset}" if gate.preset else " without a preset"
     where = f", {', '.join(gate.nodes)} alone" if gate.scope == "local" else ""
     head = line(ANSWERS[gate.answer], f"{behind}{where}: {told}")
     causes = [finding.model_copy(update={"evidence": ()}) for finding in gate.findings]  # the table holds it
+    causes += _without_finding(gate)
     lines = [head, *([line(), *render_findings(causes)] if causes else [])]
     return [*lines, *_whos(gate), *_table(gate), *_waivers(gate)]
+
+
+def _without_finding(gate: Gate) -> list[Finding]:
+    """What refuses and is no finding of a check's (an HCA that is not there): told as one, with what to do."""
+    told = {line for finding in gate.findings for line in finding.fix}
+    refusing = [one for one in gate.checks if one.outcome in ("differs", "failed") and not one.waived]
+    return [
+        Finding(
+            id=one.id,
+            severity="error",
+            subject=one.place,
+            cause=f"{f'{one.place}: ' if one.place else ''}expected {one.expected}, found {one.found}",
+            fix=one.fix,
+        )
+        for one in refusing
+        if one.fix and not set(one.fix) <= told
+    ]
 
 
 def _whos(gate: Gate) -> list[RenderableType]:

@@ -102,7 +102,7 @@ def gate(
     if textfile is not None:
         write_textfile(textfile, as_textfile(answer, time.time()))
     if line and not as_json:
-        out.text(status_line(answer))
+        out.text(f"{status_line(answer)}\n")
     else:
         out.document(answer)
     return gate_status(answer)

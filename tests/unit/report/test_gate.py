@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.model.gate import GateCheck, Waiver
 from fabricdoc.report.gate import render_gate
 
 pytestmark = pytest.mark.unit
@@ -54,3 +55,45 @@ def test_a_reason_is_never_cut(samples: Any, shown: Any) -> None:
         text = shown(render_gate(gate.model_copy(update={"checks": checks})), width)
         assert f"alpha torch: {why}" in " ".join(text.split())
         assert "…" not in text
+
+
+def test_what_refuses_without_a_finding_says_what_to_do_too(samples: Any, shown: Any) -> None:
+    gate = samples.gate()
+    bare = GateCheck(
+        id="hca-active",
+        node="alpha",
+        expected="mlx5_0 ACTIVE",
+        found="DOWN",
+        outcome="differs",
+        fix=("mend it",),
+        who="launcher",
+    )
+    text = shown(render_gate(gate.model_copy(update={"checks": (*gate.checks, bare)})))
+    assert "error: alpha: expected mlx5_0 ACTIVE, found DOWN  [hca-active]" in text
+    assert "    mend it\n" in text
+    assert "for who starts the job: hca-active (alpha)\n" in text
+    assert text.count("sudo ip link set dev enp1s0f0np0 mtu 9000") == 1
+    waived = bare.model_copy(update={"waived": "known"})
+    assert "mend it" not in shown(render_gate(gate.model_copy(update={"checks": (*gate.checks, waived)})))
+
+
+def test_waivers_and_what_nothing_stands_behind_are_said_once(samples: Any, shown: Any) -> None:
+    gate = samples.gate().model_copy(
+        update={
+            "preset": "",
+            "answer": "go",
+            "findings": (),
+            "checks": (),
+            "reason": "all hold; nothing measured stands behind it",
+            "waivers": (Waiver(id="mtu", reason="being mended", used=True), Waiver(id="speed", reason="x")),
+        }
+    )
+    text = " ".join(shown(render_gate(gate)).split())
+    assert text.startswith("go without a preset: all hold; nothing measured stands behind it")
+    assert text.count("nothing measured") == 1
+    assert "waived: mtu: being mended waived: speed: x (was not needed)" in text
+
+
+def test_one_nodes_own_part_says_so(samples: Any, shown: Any) -> None:
+    gate = samples.gate().model_copy(update={"scope": "local", "answer": "go", "findings": ()})
+    assert shown(render_gate(gate)).startswith("go for preset pair-tree, alpha alone: ")
