@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from statistics import median
 
 from fabricdoc.bench import Agents, Errand, base_candidate, run_side_by_side
 from fabricdoc.fabric import Rail
@@ -139,9 +140,9 @@ class Tournament:
         All rails are held against the best one's wire: what they could carry together hangs on what they share.
         """
         known = self.rails(pair)
+        if len(known) == 1:
+            return list(self._both_ways(pair, 0, known[0]))
         single = [leg for at, rail in enumerate(known) for leg in self._both_ways(pair, at, rail)] if rails else []
-        if len(known) == 1 and single:
-            return single
         wire = max(filter(None, (wire_gbps(self.fabric, rail) for rail in known)), default=None)
         return [*single, *(Leg(*way, wire_gbps=wire) for way in (pair, pair[::-1]))]
 
@@ -166,8 +167,14 @@ class Tournament:
         return errand(plan, candidate, number, master, {"calls": data["calls"], "warmup": data["warmup"]})
 
     def plan(self, pair: Pair, shapes: Sequence[Shape]) -> Plan:
-        """A plan between two nodes that ends in the time that is left."""
-        limit = max(1.0, min(float(limits()["full"]["seconds"]["launch"]), self.end - time.monotonic()))
+        """A plan between two nodes that ends in the time that is left.
+
+        Once others came to their end, no launch takes many times as long: the time is for those that are tested again.
+        """
+        seconds = limits()["full"]["seconds"]
+        usual = [one.seconds for one in self.launches if one.status == "ok"]
+        patience = max(float(seconds["least"]), float(seconds["times"]) * median(usual)) if usual else inf
+        limit = max(1.0, min(float(seconds["launch"]), patience, self.end - time.monotonic()))
         return plan_between(self.preset, self.fabric, pair, shapes, ("throughput",), limit)
 
     def shapes(self, *, whole: bool) -> list[Shape]:
@@ -251,7 +258,7 @@ def _cut_short(tournament: Tournament) -> Iterator[Answer]:
     """Legs for which no time was left: it could not be told."""
     if tournament.left:
         first = tournament.left[0]
-        why = f"no time was left for {len(tournament.left)} of the tournament, {first.sender} to {first.receiver} first"
+        why = f"no time was left for {len(tournament.left)} of the tests, {first.sender} to {first.receiver} first"
         fix = ["gate fewer nodes at once with --nodes, or leave out --level full"]
         found = finding(ALL, first.sender, why, fix, (), "warning")
         yield check(ALL, first.sender, first.subject, "measured", f"unknown: {why}", "unknown"), found

@@ -17,6 +17,7 @@ from fabricdoc.model.run import Launch
 from fabricdoc.workflow import gate_full
 from fabricdoc.workflow.gate_bandwidth import ALL, NODE, RAIL, Flow, Leg, judged
 from fabricdoc.workflow.gate_full import Tournament, best_of, full, passed
+from fabricdoc.workflow.gate_launches import limits
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable
 from tests.unit.workflow.gate_made import IB, cell, latency, launch, preset
@@ -232,6 +233,26 @@ def test_variables_of_the_load_go_to_agents_started_anew(monkeypatch: pytest.Mon
 def test_a_launch_ends_within_the_time_that_is_left() -> None:
     tests = Tournament(preset(), spark_one_cable(), lambda _: None, time.monotonic() + 5)
     assert 1 <= tests.plan(("spark-a", "spark-b"), tests.shapes(whole=False)).launch_deadline_s <= 5
+
+
+def test_launches_that_came_to_an_end_say_how_long_others_may_take() -> None:
+    tests = Tournament(preset(), spark_one_cable(), lambda _: None, time.monotonic() + 1000)
+    pair, shapes = ("spark-a", "spark-b"), tests.shapes(whole=False)
+    seconds = limits()["full"]["seconds"]
+    assert tests.plan(pair, shapes).launch_deadline_s == seconds["launch"]
+    tests.launches = [launch(), launch(status="timeout").model_copy(update={"seconds": 900.0})]
+    assert tests.plan(pair, shapes).launch_deadline_s == seconds["least"]
+    tests.launches = [launch().model_copy(update={"seconds": 4.0})]
+    assert tests.plan(pair, shapes).launch_deadline_s == 4.0 * seconds["times"]
+
+
+def test_a_single_rail_is_a_rail_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, fabric = servers(4)
+    hca = fabric.nodes[0].hcas[0].name  # type: ignore[union-attr]
+    single = preset({node.name: {**IB, "NCCL_IB_HCA": f"={hca}"} for node in fabric.nodes})
+    world = World(monkeypatch, lambda *of: 390.0)
+    assert world.gate(single, fabric) == ({RAIL: {"ok"}}, ())
+    assert [len(wave) for wave in world.waves] == [2] * 6
 
 
 def test_passed_takes_both_directions_as_one_pair_and_best_the_better_time() -> None:
