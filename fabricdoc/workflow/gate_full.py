@@ -68,11 +68,13 @@ def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nod
     It ends within the data's limit and the `left_s` seconds that the whole gate still has.
     """
     names, data = [node.name for node in preset.nodes], limits()["full"]
-    tournament = Tournament(preset, fabric, progress, time.monotonic() + min(left_s, float(data["seconds"]["all"])))
+    rounds = rounds_of(names, int(data["rounds"]))
+    whole = float(data["seconds"]["all"]) + float(data["seconds"]["round"]) * max(0, len(rounds) - 1)
+    tournament = Tournament(preset, fabric, progress, time.monotonic() + min(left_s, whole))
     candidate = candidate_of(preset, names)
     if candidate.fresh_agent:
         agents.restart(candidate.node_variables)
-    tournament.meet(agents, rounds_of(names, int(data["rounds"])))
+    tournament.meet(agents, rounds)
     return told(tournament, nodes)
 
 
