@@ -75,7 +75,8 @@ def _program(arguments: list[str]) -> int:
     from fabricdoc.cli.app import build_app
 
     try:
-        status = build_app()(args=arguments, prog_name="fabricdoc", standalone_mode=False)
+        app = build_app(arguments[0] if arguments else "")
+        status = app(args=arguments, prog_name="fabricdoc", standalone_mode=False)
     except Exit as done:
         return done.exit_code
     except NoArgsIsHelpError as error:

@@ -41,6 +41,7 @@ _PARSERS: Mapping[Format, Parser] = {
     "yaml": yaml_lines,
     "json": json_lines,
 }
+MOST_BRANCHES = 64
 ONCE = frozenset({"carriage-return-kept"})
 """What is true of a whole file and is told at its first line only."""
 
@@ -54,14 +55,19 @@ class Source(NamedTuple):
     node: str = ""
     cut: bool = False
 
-    def scopes(self) -> tuple[int, ...]:
-        """The environments in it, in the order of the file."""
-        return tuple(dict.fromkeys(setting.scope for setting in self.settings))
+    def parts(self) -> tuple[Source, ...]:
+        """The same file once for each environment in it.
 
-    def only(self, scope: int) -> Source:
-        """The same with the settings of one environment; a branch of a script has what stands outside of it, too."""
-        wanted = {scope, 0} if self.form in ("shell", "command") else {scope}
-        return self._replace(settings=tuple(one for one in self.settings if one.scope in wanted))
+        A branch or a command of a script has what is exported outside of it, too (of thousands, the first ones).
+        """
+        groups: dict[int, list[Setting]] = {}
+        for setting in self.settings:
+            groups.setdefault(setting.scope, []).append(setting)
+        common = groups.get(0, []) if self.form in ("shell", "command") else []
+        return tuple(
+            self._replace(settings=(*(common if scope and place < MOST_BRANCHES else ()), *group))
+            for place, (scope, group) in enumerate(groups.items())
+        )
 
 
 class Entry(NamedTuple):
@@ -94,7 +100,7 @@ def read_source(
 def lint_text(name: str, text: str, form: Format | None = None, release: Release | None = None) -> tuple[Remark, ...]:
     """Everything wrong with the settings of one file, in the order of its lines. Raises ValueError as `settings_of`."""
     source = read_source(name, text, form, release)
-    remarks = [one for scope in source.scopes() for one in lint_unit([source.only(scope)], Nccl(release))]
+    remarks = [one for part in source.parts() for one in lint_unit([part], Nccl(release))]
     return in_order(remarks)
 
 

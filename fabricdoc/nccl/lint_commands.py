@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.lint_json import variables_in
@@ -41,9 +41,13 @@ _HOSTS = frozenset({"ssh", "pdsh", "clush", "rsh", "pssh"})
 _HOST_OPTIONS = frozenset({"-p", "-i", "-l", "-o", "-F", "-J", "-w", "-b", "-h"})
 
 
+Assigned = tuple[str, str, Word]
+"""Name, value and the word that sets it."""
+
+
 @dataclass
 class _Command:
-    """How far a command has been read."""
+    """How far a command has been read; `line` is where it begins, `held` what it sets so far."""
 
     name: str = ""
     leading: bool = True
@@ -51,23 +55,19 @@ class _Command:
     pending: str = ""
     skips: bool = False
     opener: str = ""
-
-
-def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[Setting]:
-    """The assignments of a script and of the commands in it, line by line (continued lines are one)."""
-    text = Text.of(lines)
-    branch = _Branch()
-    for name, value, word in _assignments(text, 0, len(text.whole), 0, branch):
-        yield _setting(name, value, word, lines, text, branch.scope)
+    line: int = 0
+    held: list[Assigned] = field(default_factory=list)
 
 
 @dataclass
 class _Branch:
     """Which branch of an if or a case is being read: what stands in two of them is never set together.
 
-    `scope` is the line at which the branch began, 0 outside; what an outer branch holds is not looked at again.
+    `scope` is the line at which the branch began, `base` the one outside; what an outer branch holds is not looked at
+    again.
     """
 
+    base: int = 0
     scope: int = 0
 
     def take(self, word: Word, *, leads: bool) -> None:
@@ -76,7 +76,17 @@ class _Branch:
         if begins or (word.text == ";;" and self.scope):
             self.scope = word.line
         elif leads and word.text in ("esac", "fi"):
-            self.scope = 0
+            self.scope = self.base
+
+
+def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[Setting]:
+    """The assignments of a script and of the commands in it, line by line (continued lines are one).
+
+    What is exported has the scope of its branch (0 outside of any), what one command alone gets that of its line.
+    """
+    text = Text.of(lines)
+    for (name, value, word), scope in _assignments(text, 0, len(text.whole), 0, 0):
+        yield _setting(name, value, word, lines, text, scope)
 
 
 def _setting(name: str, value: str, word: Word, lines: list[str], text: Text, scope: int) -> Setting:
@@ -90,24 +100,37 @@ def _setting(name: str, value: str, word: Word, lines: list[str], text: Text, sc
     return Setting(name, value, word.line, column, line, (wrong,), scope)
 
 
-def _assignments(text: Text, start: int, end: int, depth: int, branch: _Branch) -> Iterator[tuple[str, str, Word]]:
-    """(name, value, word) of every assignment in a part of the text."""
-    command = _Command()
+def _assignments(text: Text, start: int, end: int, depth: int, base: int) -> Iterator[tuple[Assigned, int]]:
+    """Every assignment in a part of the text, with its scope."""
+    command, branch = _Command(), _Branch(base, base)
     for word in words_between(text, start, end):
-        branch.take(word, leads=command.leading and not command.opener)
+        leads = command.leading and not command.opener
         if word.ends:
+            yield from _flushed(command, branch)
             command = _Command()
-        elif word.text[:1] in "<>" and word.text and not word.inner[1]:
+        branch.take(word, leads=leads)
+        command.line = command.line or (0 if word.ends else word.line)
+        if word.ends:
+            continue
+        if word.text[:1] in "<>" and word.text and not word.inner[1]:
             command.skips = True  # the next word is a file's name
         elif command.skips:
             command.skips = False
         elif word.inner[1] and word.text.startswith("{"):
             command.option = ""
-            yield from ((name, value, word) for name, value in variables_in(word.text))
+            command.held += [(name, value, word) for name, value in variables_in(word.text)]
         elif _is_command(word, command, depth):
-            yield from _assignments(text, *word.inner, depth + 1, branch)
+            yield from _assignments(text, *word.inner, depth + 1, command.line)
         else:
-            yield from _set_by(word, command)
+            command.held += _set_by(word, command)
+    yield from _flushed(command, branch)
+
+
+def _flushed(command: _Command, branch: _Branch) -> Iterator[tuple[Assigned, int]]:
+    """What a command sets, now that it has ended: for itself if it is a program's, else for what follows."""
+    scope = command.line if command.name else branch.scope
+    for assigned in command.held:
+        yield assigned, scope
 
 
 def _is_command(word: Word, command: _Command, depth: int) -> bool:
@@ -119,7 +142,7 @@ def _is_command(word: Word, command: _Command, depth: int) -> bool:
     return not is_value and command.name not in _QUIET and any(letter.isspace() for letter in word.text)
 
 
-def _set_by(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+def _set_by(word: Word, command: _Command) -> Iterator[Assigned]:
     """What one word sets: before the command, behind export or env, behind an option that takes one."""
     option, command.option = command.option, ""
     if command.pending:
@@ -137,7 +160,7 @@ def _set_by(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
         yield from _behind(word, command)
 
 
-def _leading(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+def _leading(word: Word, command: _Command) -> Iterator[Assigned]:
     """Words before the command's name, and behind export and env."""
     text = word.text
     if _assigns(text):
@@ -152,7 +175,7 @@ def _leading(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
         command.leading = False
 
 
-def _behind(word: Word, command: _Command) -> Iterator[tuple[str, str, Word]]:
+def _behind(word: Word, command: _Command) -> Iterator[Assigned]:
     """Words behind the command's name: options that set variables, `env` in the middle, a host's command."""
     text = word.text
     if command.name in _QUIET:
@@ -179,12 +202,12 @@ def _assigns(text: str) -> bool:
     return bool(equals) and NAME.fullmatch(name) is not None
 
 
-def _assigned(text: str, word: Word) -> Iterator[tuple[str, str, Word]]:
+def _assigned(text: str, word: Word) -> Iterator[Assigned]:
     name, equals, value = text.partition("=")
     if equals and NAME.fullmatch(name) and "$" not in value and "`" not in value:
         yield name, value, word
 
 
-def _value(name: str, word: Word) -> Iterator[tuple[str, str, Word]]:
+def _value(name: str, word: Word) -> Iterator[Assigned]:
     if not word.expands:
         yield name, word.text, word

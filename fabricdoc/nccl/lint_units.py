@@ -58,11 +58,11 @@ def _together(node: str, sources: Sequence[Source]) -> Iterator[Unit]:
     """The processes of one node: one for each environment of a file; later env files win over earlier ones."""
     confs = [source for source in sources if source.form == "nccl.conf"]
     others = [source for source in reversed(sources) if source.form != "nccl.conf"]
-    scopes = [(source, scope) for source in others for scope in source.scopes()]
-    if len(others) == 1 and len(scopes) > 1:
-        for source, scope in scopes:
-            line = next(one.line for one in source.settings if one.scope == scope)
-            yield _unit(node or f"{source.file}:{line}", [source.only(scope)], confs)
+    parts = others[0].parts() if len(others) == 1 else ()
+    if len(parts) > 1:
+        for part in parts:
+            line = part.settings[-1].line
+            yield _unit(node or f"{part.file}:{line}", [part], confs)
     elif sources:
         yield _unit(node or (others or confs)[0].file, others, confs)
 

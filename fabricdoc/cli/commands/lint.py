@@ -48,7 +48,7 @@ Github = Annotated[bool, typer.Option("--github", help="GitHub's annotations on 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("lint", short_help="Judge env files and launch lines before a launch.")(lint)
+    app.command("lint", short_help="Judge settings before a launch.")(lint)
 
 
 def lint(

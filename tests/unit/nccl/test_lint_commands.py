@@ -110,3 +110,24 @@ def test_a_cr_is_part_of_the_last_word_of_a_line_only() -> None:
     one, other = shell_lines(["export A_B=1 C_D=2\r"])
     assert (one.wrong, [complaint.id for complaint in other.wrong]) == ((), ["carriage-return-kept"])
     assert other.value == "2" and other.text == "export A_B=1 C_D=2"
+
+
+def test_what_one_command_gets_is_not_what_the_next_gets() -> None:
+    lines = [
+        "export A_A=0",
+        "docker run -e B_B=1 \\",
+        "  -e C_C=1 image",
+        "docker run -e B_B=2 image",
+        "B_B=3 run",
+        "B_B=4",
+        "ssh host 'export B_B=5; run'",
+    ]
+    assert [(one.name, one.value, one.scope) for one in shell_lines(lines)] == [
+        ("A_A", "0", 0),
+        ("B_B", "1", 2),
+        ("C_C", "1", 2),
+        ("B_B", "2", 4),
+        ("B_B", "3", 5),
+        ("B_B", "4", 0),
+        ("B_B", "5", 7),
+    ]

@@ -125,3 +125,10 @@ def test_nccl_conf_file_inside_a_file_comes_too_late() -> None:
 )
 def test_the_folder_that_stands_for_a_machine(file: str, expected: str) -> None:
     assert root(file) == expected
+
+
+def test_two_commands_of_a_script_each_have_what_it_exports() -> None:
+    script = "export NCCL_IB_DISABLE=1\nrun -e NCCL_IB_HCA==a x\nrun -e NCCL_IB_HCA==b x\n"
+    units = arranged([source("run.sh", script)])
+    told_of = [(one.line, one.complaint.id) for unit in units for one in lint_unit(unit.layers)]
+    assert told_of == [(2, "contradiction"), (3, "contradiction")], "and neither is a duplicate of the other"
