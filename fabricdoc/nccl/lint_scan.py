@@ -7,6 +7,7 @@ its name or folder, or by what the user says), else for all nodes. What the scan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from fabricdoc.errors import UsageError
@@ -70,16 +71,10 @@ def _alone(meant: Meant) -> Iterator[Remark]:
     for complaint, names in where.items():
         told = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         entry = meant.entries[complaint.name]
-        whole = Complaint(
-            complaint.id,
-            complaint.name,
-            f"on {told}: {complaint.message}",
-            complaint.fix,
-            complaint.culprit,
-            complaint.others,
-            complaint.level,
+        fix = complaint.fix if len(names) == len(meant.nodes) else f"on {told}: {complaint.fix}"
+        yield remark_on(
+            entry.setting, replace(complaint, message=f"on {told}: {complaint.message}", fix=fix), entry.file
         )
-        yield remark_on(entry.setting, whole, entry.file)
 
 
 def nodes_for(unit: Unit, fabric: Fabric, node: str = "") -> tuple[Node, ...]:
