@@ -1,6 +1,7 @@
 """Shell scripts and launch lines: exported variables, prefixes of commands, -e and --env of docker, -x of mpirun.
 
-Nothing is run or expanded: a value with `$` in it is left alone, since only the shell knows it. What stands in quotes
+Nothing is run or expanded: of `${NAME:-VALUE}` the VALUE is taken, any other value with `$` in it is left alone, since
+only the shell knows it. A Dockerfile's ENV lines are read, too. What stands in quotes
 behind `bash -c`, `ssh HOST` and the like is read as commands too, and JSON as what Ray is given for its workers.
 """
 
@@ -26,10 +27,11 @@ _PAIRS = frozenset({"-genv", "--genv", "-env"})
 _LISTS = frozenset({"--export", "--env", "-x"})
 """Options whose value may be several assignments with commas between them (srun, Apptainer)."""
 _EQUALS = ("--env=", "--export=", "-e=", "--setenv=", "-x=")
+_DEFAULT = re.compile(r"\$\{\w{1,128}:?[-=]([^${}`]*)\}")
 _NEXT = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)", re.ASCII)
 _OPENERS = frozenset(
-    {"export", "env", "set", "sudo", "declare", "typeset", "readonly", "local", "exec", "nohup", "time", "command"}
-    | {"builtin", "then", "do", "else", "if", "elif", "while", "until", "!", "{", "-x", "--"}
+    {"export", "env", "ENV", "set", "sudo", "declare", "typeset", "readonly", "local", "exec", "nohup", "time"}
+    | {"command", "builtin", "then", "do", "else", "if", "elif", "while", "until", "!", "{", "-x", "--"}
 )  # fmt: skip
 """Words behind which an assignment still is one."""
 _WORDS = frozenset({"then", "do", "else", "if", "elif", "while", "until", "!", "{", "time"})
@@ -168,7 +170,7 @@ def _leading(word: Word, command: _Command) -> Iterator[Assigned]:
     elif text in _OPENERS or text.startswith("-"):
         is_fish = command.opener == "set" and text.startswith("-") and "x" in text
         command.opener = "set -x" if is_fish else text if text not in _WORDS else ""
-    elif command.opener == "set -x" and NAME.fullmatch(text):
+    elif command.opener in ("set -x", "ENV") and NAME.fullmatch(text):
         command.pending = text
     else:
         command.name = text.rpartition("/")[2]
@@ -204,8 +206,15 @@ def _assigns(text: str) -> bool:
 
 def _assigned(text: str, word: Word) -> Iterator[Assigned]:
     name, equals, value = text.partition("=")
+    value = defaulted(value)
     if equals and NAME.fullmatch(name) and "$" not in value and "`" not in value:
         yield name, value, word
+
+
+def defaulted(value: str) -> str:
+    """`${NAME:-VALUE}` as VALUE, which it is unless somebody sets NAME; any other value as it is."""
+    match = _DEFAULT.fullmatch(value)
+    return match[1] if match else value
 
 
 def _value(name: str, word: Word) -> Iterator[Assigned]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fabricdoc.nccl.lint_commands import shell_lines
+from fabricdoc.nccl.lint_commands import defaulted, shell_lines
 from fabricdoc.nccl.lint_settings import Setting, column_of
 from fabricdoc.nccl.versions import Release
 
@@ -65,6 +65,7 @@ def yaml_lines(lines: list[str], _release: Release | None = None) -> Iterator[Se
 
 def _plain(name: str, value: str, number: int, column: int, text: str, scope: int) -> Iterator[Setting]:
     """The setting, unless a template or the shell fills its value in."""
+    value = defaulted(value)
     if "$" not in value and "{{" not in value:
         yield Setting(name, value, number, column, text, scope=scope)
 

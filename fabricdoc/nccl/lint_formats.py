@@ -18,6 +18,7 @@ _BY_NAME: Sequence[tuple[str, Format]] = (
     (r".*\.(?:ya?ml)", "yaml"),
     (r".*\.json", "json"),
     (r".*\.(?:sh|bash|zsh|slurm|sbatch|pbs)|\.?(?:bashrc|profile|bash_profile|zshrc)", "shell"),
+    (r"(?:.*\.)?(?:docker|container)file(?:\..*)?", "shell"),
     (r".*\.(?:service|socket|unit)|override\.conf", "systemd"),
     (r".*\.(?:env|env\..*)|\.?env(?:-file|file)?(?:\..*)?|\.deepspeed_env", "docker"),
 )

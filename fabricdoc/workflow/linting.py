@@ -95,7 +95,7 @@ def lint_files(
 
 
 def _of_unit(unit: Unit, units: Sequence[Unit], meant: Nccl) -> list[Remark]:
-    whose = unit.name if len(units) > 1 and unit.name not in {one.file for one in unit.layers} else ""
+    whose = unit.name if len(units) > 1 and any(source.node for source in unit.layers) else ""
     return [*lint_unit(unit.layers, meant, whose), *unread_files(unit)]
 
 

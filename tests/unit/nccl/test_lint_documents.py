@@ -71,7 +71,10 @@ def test_what_is_no_json(text: str) -> None:
         (["command:", "  - sh", "  - -c", "  - export A_B=1; run"], [("A_B", "1", 4)]),
         (["args: |", "  export A_B=1", "  C_D=2 run", "name: x"], [("A_B", "1", 2), ("C_D", "2", 3)]),
         (["x:", "- |", "  export A_B=1", "- y"], [("A_B", "1", 3)]),
-        (["environment:", "  A_B: ${A_B}", "  C_D: '{{ .Values.x }}'", "  E_F: 1"], [("E_F", "1", 4)]),
+        (
+            ["environment:", "  A_B: ${A_B}", "  G_H: ${G_H:-2}", "  C_D: '{{ .Values.x }}'", "  E_F: 1"],
+            [("G_H", "2", 3), ("E_F", "1", 5)],
+        ),
         (["environment:", '  - A_B="1"'], [("A_B", '"1"', 2)]),
     ],
 )

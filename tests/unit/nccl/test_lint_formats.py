@@ -28,6 +28,9 @@ pytestmark = pytest.mark.unit
         ("C:\\x\\nccl.env", "docker"),
         ("nccl.conf.bak", "nccl.conf"),
         ("run.pbs", "shell"),
+        ("Dockerfile", "shell"),
+        ("Dockerfile.gpu", "shell"),
+        ("server.Containerfile", "shell"),
     ],
 )
 def test_names(name: str, expected: Format) -> None:

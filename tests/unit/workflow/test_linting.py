@@ -97,6 +97,11 @@ def test_what_can_not_be_read_is_said(nowhere: Path) -> None:
         lint_files([put("a.json", "{")])
 
 
+def test_what_all_commands_of_a_script_get_is_told_once() -> None:
+    script = put("run.sh", "export NCCL_IB_GID_INDEX=3\nrun -e NCCL_NET=IB x\nNCCL_NET=IB run\n")
+    assert ids(lint_files([script])) == [("run.sh", 1, "gid-index-pinned")]
+
+
 def test_hostile_files_are_told_shortly() -> None:
     found = lint_files([put("a.env", "".join(f"NCCL_WHAT_{number}=1\n" for number in range(5000)))])
     assert len(found.remarks) == MOST_REMARKS and "more remarks are left out" in found.told[0]
