@@ -27,6 +27,7 @@ COMMANDS = {
     "gate": "gate",
     "nccl": "lint",
 }
+ONE_WORD = {"nccl": {"contradiction"}}  # ids of one word, which elsewhere are only words
 HEAD = """# Findings
 
 Every id a command may answer with. Ids are stable: scripts and tickets can name them. Severity, evidence, cause and fix
@@ -41,7 +42,7 @@ def finders() -> dict[str, list[str]]:
     for room, command in COMMANDS.items():
         text = "\n".join(path.read_text() for path in _modules(room))
         text += "\n".join(path.read_text() for path in sorted((TREE / "presets").rglob("*.toml"))) * (room == "checks")
-        for word in set(re.findall(r"[\"']([a-z0-9]+(?:-[a-z0-9]+)+|contradiction)[\"']", text)):
+        for word in set(re.findall(r"[\"']([a-z0-9]+(?:-[a-z0-9]+)+)[\"']", text)) | ONE_WORD.get(room, set()):
             named.setdefault(word, []).append(command)
     return named
 
