@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar, cast
 
 from fabricdoc.explain.seen import Fact, Material, Row, Seen, Set, Sign, Spot
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -24,6 +27,7 @@ class Case:
     facts: list[Fact] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     signs: list[Sign] = field(default_factory=list)
+    _made: dict[object, object] = field(default_factory=dict)
     _by_event: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
     _by_name: dict[str, list[Set]] = field(default_factory=lambda: defaultdict(list))
     _by_kind: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
@@ -39,6 +43,12 @@ class Case:
             self._by_kind[str(fact.path[0])].append(fact)
         for sign in self.signs:
             self._by_sign[sign.id].append(sign)
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for each key: many rules ask for the same view."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("T", self._made[key])
 
     def of(self, *events: str) -> list[Seen]:
         """The lines of these events."""

@@ -64,7 +64,7 @@ def read_short(material: Material, text: str) -> None:
 
 def _settings(material: Material, text: str, lines: list[str]) -> None:
     """The variables of a file of settings; of a log only what NCCL itself says counts."""
-    if "NCCL log" in material.kinds or not _NAMED.search(text[: 1 << 20]):
+    if "NCCL log" in material.kinds or len(text) > LONGEST_DUMP or not _NAMED.search(text):
         return
     form = detect_format(material.name, text)
     try:

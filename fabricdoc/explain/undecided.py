@@ -50,13 +50,6 @@ def failures(case: Case) -> list[Seen | Sign]:
     What NCCL tells as INFO it went on after.
     """
     known = [seen for seen in case.errors if seen.level != "INFO"]
-    unknown = [seen for seen in case.warnings if not _told(case, seen)]
+    told = {(seen.spot.file, seen.spot.line) for seen in case.seen if seen.event != "prefix.warn"}
+    unknown = [seen for seen in case.warnings if (seen.spot.file, seen.spot.line) not in told]
     return [*known, *unknown, *case.sign("engine-hang", "rendezvous-timeout", "tests-failed")]
-
-
-def _told(case: Case, warning: Seen) -> bool:
-    """Whether another event says what a WARN line means, so that it alone is no failure."""
-    return any(
-        seen.event != "prefix.warn" and seen.spot.line == warning.spot.line and seen.spot.file == warning.spot.file
-        for seen in case.seen
-    )

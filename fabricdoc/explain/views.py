@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.seen import Fact, Seen, Spot
@@ -16,6 +17,7 @@ from fabricdoc.nccl import Completion, DeviceList, LogReader, QueuePairFailure, 
 MAPPED = bytes(10) + b"\xff\xff"
 PortKey = tuple[str, str, int]
 """Node, HCA, port."""
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,9 @@ class AddressView:
         return subnet(self.address, self.prefix)
 
 
+V = TypeVar("V", GidRow, PortView, AddressView)
+
+
 def ipv4_of(gid: str) -> str:
     """The IPv4 address that a GID maps, "" for any other text."""
     address = parsed(gid)
@@ -122,13 +127,18 @@ def subnet(address: str, prefix: int | None = None) -> str:
 
 def gid_rows(case: Case, node: str = "", hca: str = "") -> list[GidRow]:
     """The slots of every GID table told (of a node, of an HCA), by index."""
+    rows = case.once(("gid rows", node), lambda: _of_node(case.once("gid rows", lambda: _gid_rows(case)), node))
+    return [row for row in rows if row.hca == hca] if hca else rows
+
+
+def _gid_rows(case: Case) -> list[GidRow]:
     found: dict[tuple[str, str, int, int], dict[str, Fact]] = defaultdict(dict)
     for fact in case.told("gid"):
         if len(fact.path) == 5 and isinstance(fact.path[2], int) and isinstance(fact.path[3], int):
             found[fact.spot.node, str(fact.path[1]), fact.path[2], fact.path[3]][str(fact.path[4])] = fact
     rows = []
     for (owner, name, port, index), fields in found.items():
-        if "gid" in fields and same(owner, node) and (not hca or name == hca):
+        if "gid" in fields:
             kind = str(fields["type"].value) if "type" in fields else ""
             version = 2 if "v2" in kind else 1 if "v1" in kind or kind.startswith("IB") else 0
             gid = fields["gid"]
@@ -136,8 +146,16 @@ def gid_rows(case: Case, node: str = "", hca: str = "") -> list[GidRow]:
     return sorted(rows, key=lambda row: (row.node, row.hca, row.port, row.index))
 
 
+def _of_node(views: list[V], node: str) -> list[V]:
+    return [view for view in views if same(view.node, node)] if node else views
+
+
 def ports(case: Case, node: str = "") -> list[PortView]:
     """The RDMA ports told (of a node)."""
+    return case.once(("ports", node), lambda: _of_node(case.once("ports", lambda: _ports(case)), node))
+
+
+def _ports(case: Case) -> list[PortView]:
     found: dict[PortKey, dict[str, Fact]] = defaultdict(dict)
     for fact in case.told("port"):
         if len(fact.path) == 4 and isinstance(fact.path[2], int):
@@ -145,7 +163,7 @@ def ports(case: Case, node: str = "") -> list[PortView]:
     netdevs = {
         (fact.spot.node, str(fact.path[1])): fact for fact in case.told("netdev") if fact.path[-1] == "operstate"
     }
-    views = [_port(key, fields, netdevs) for key, fields in found.items() if same(key[0], node)]
+    views = [_port(key, fields, netdevs) for key, fields in found.items()]
     return sorted(views, key=lambda view: (view.node, view.hca, view.number))
 
 
@@ -165,33 +183,39 @@ def _port(key: PortKey, fields: dict[str, Fact], netdevs: dict[tuple[str, str], 
 
 def addresses(case: Case, node: str = "") -> list[AddressView]:
     """The addresses of interfaces told (of a node), without loopback."""
+    return case.once(("addresses", node), lambda: _of_node(case.once("addresses", lambda: _addresses(case)), node))
+
+
+def _addresses(case: Case) -> list[AddressView]:
     found = []
     for fact in case.told("address"):
         netdev, text = str(fact.path[1]), str(fact.path[2])
         address, _, prefix = text.partition("/")
-        if netdev != "lo" and parsed(address) and prefix.isdecimal() and same(fact.spot.node, node):
+        if netdev != "lo" and parsed(address) and prefix.isdecimal() and len(prefix) < 4:
             found.append(AddressView(fact.spot.node, netdev, address, int(prefix), fact.spot))
     return found
 
 
 def device_lists(case: Case) -> list[tuple[Seen, DeviceList]]:
     """NCCL's device lists: one line for each process that told one."""
-    found = [(seen, _record(seen)) for seen in case.of("ib.using")]
-    return [(seen, record) for seen, record in found if isinstance(record, DeviceList)]
+    return case.once("device lists", lambda: _records(case.of("ib.using"), DeviceList))
 
 
 def failed_pairs(case: Case) -> list[tuple[Seen, QueuePairFailure]]:
     """Queue pairs that could not be connected, those given up before those still tried."""
-    found = [(seen, _record(seen)) for seen in case.of("err.modify_qp")]
-    pairs = [(seen, record) for seen, record in found if isinstance(record, QueuePairFailure)]
+    pairs = case.once("pairs", lambda: _records(case.of("err.modify_qp"), QueuePairFailure))
     return sorted(pairs, key=lambda pair: pair[1].retrying)
 
 
 def completions(case: Case) -> list[tuple[Seen, Completion]]:
     """Completion errors; flushed ones (status 5) come last, since they follow another."""
-    found = [(seen, _record(seen)) for seen in case.of("err.cqe.name", "err.cqe.num", "err.cqe.old")]
-    errors = [(seen, record) for seen, record in found if isinstance(record, Completion)]
-    return sorted(errors, key=lambda pair: pair[1].status == 5)
+    lines = case.of("err.cqe.name", "err.cqe.num", "err.cqe.old")
+    return sorted(case.once("completions", lambda: _records(lines, Completion)), key=lambda pair: pair[1].status == 5)
+
+
+def _records(lines: list[Seen], kind: type[R]) -> list[tuple[Seen, R]]:
+    found = [(seen, _record(seen)) for seen in lines]
+    return [(seen, record) for seen, record in found if isinstance(record, kind)]
 
 
 def _record(seen: Seen) -> object:
@@ -203,12 +227,16 @@ def _record(seen: Seen) -> object:
 
 def networks(case: Case) -> dict[str, list[Seen]]:
     """Name of NCCL's network (IB, Socket, a plugin's) -> the lines that say it is used."""
+    return case.once("networks", lambda: _networks(case))
+
+
+def _networks(case: Case) -> dict[str, list[Seen]]:
     found: dict[str, list[Seen]] = defaultdict(list)
-    for seen in case.of("net.used"):
-        found[seen.groups.get("net", "")].append(seen)
-    for seen in case.of("chan.net", "chan.net.old"):
-        if not any(one.process == seen.process for lines in found.values() for one in lines):
+    told = set()
+    for seen in (*case.of("net.used"), *case.of("chan.net", "chan.net.old")):
+        if seen.event == "net.used" or seen.process not in told:
             found[seen.groups.get("net", "")].append(seen)
+            told.add(seen.process)
     return dict(found)
 
 

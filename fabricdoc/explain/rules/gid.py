@@ -38,14 +38,20 @@ def index_of(each: Set) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 5 else None
 
 
-def tables(case: Case, node: str = "") -> Tables:
+def tables(case: Case) -> Tables:
     """The GID tables of the HCAs that NCCL may use: those of the list, where there is one."""
+    return case.once("tables", lambda: _tables(case))
+
+
+def _tables(case: Case) -> Tables:
     found: Tables = defaultdict(list)
-    for row in gid_rows(case, node):
-        each = case.value("NCCL_IB_HCA", row.node)
-        if not each or not each.value or fits(each.value.strip("\"'"), row.hca, row.port):
-            found[row.node, row.hca].append(row)
-    return found
+    for row in gid_rows(case):
+        found[row.node, row.hca].append(row)
+    taken: dict[str, str] = {}
+    for node in {node for node, _hca in found}:
+        each = case.value("NCCL_IB_HCA", node)
+        taken[node] = each.value.strip("\"'") if each else ""
+    return {key: rows for key, rows in found.items() if not taken[key[0]] or fits(taken[key[0]], key[1], rows[0].port)}
 
 
 def right(rows: list[GidRow], wanted: frozenset[str] = frozenset()) -> list[GidRow]:

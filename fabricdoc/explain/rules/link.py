@@ -10,7 +10,7 @@ from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, word
 from fabricdoc.explain.rules.bootstrap import VIRTUAL
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Fact, Row, Seen, Spot
-from fabricdoc.explain.views import PortView, addresses, gid_rows, ports, subnet
+from fabricdoc.explain.views import PortKey, PortView, addresses, gid_rows, ports, subnet
 
 MTU_OF_ENUM = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 LOSS = (
@@ -52,23 +52,21 @@ def mtu_mismatch(case: Case) -> Answer:
 
 def _ports_apart(case: Case) -> tuple[list[Spot], dict[str, str]] | None:
     """Two nodes' ports of one name, or in one subnet, with another active MTU."""
-    listed = [port for port in ports(case) if port.mtu and port.state != "DOWN" and port.mtu_spot]
-    for one in listed:
-        for other in listed:
-            if one.node < other.node and one.mtu != other.mtu and _face(case, one, other):
-                low, high = sorted((one, other), key=lambda port: port.mtu)
-                told = [low.mtu_spot, high.mtu_spot]
-                filled = words(
-                    node=low.node, hca=low.hca, low=low.mtu, other=high.node, high=high.mtu, netdev=low.netdev
-                )
-                return [spot for spot in told if spot], filled
+    networks: dict[PortKey, set[str]] = defaultdict(set)
+    for row in gid_rows(case):
+        if row.ipv4:
+            networks[row.node, row.hca, row.port].add(subnet(row.ipv4))
+    groups: dict[str, list[PortView]] = defaultdict(list)
+    for port in ports(case):
+        if port.mtu and port.mtu_spot and not port.down:
+            for name in networks.get((port.node, port.hca, port.number)) or {port.hca}:
+                groups[name].append(port)
+    for members in groups.values():
+        low, high = min(members, key=lambda port: port.mtu), max(members, key=lambda port: port.mtu)
+        if low.mtu != high.mtu and len({port.node for port in members}) > 1 and low.node != high.node:
+            filled = words(node=low.node, hca=low.hca, low=low.mtu, other=high.node, high=high.mtu, netdev=low.netdev)
+            return [spot for spot in (low.mtu_spot, high.mtu_spot) if spot], filled
     return None
-
-
-def _face(case: Case, one: PortView, other: PortView) -> bool:
-    mine = {subnet(row.ipv4) for row in gid_rows(case, one.node, one.hca) if row.ipv4}
-    theirs = {subnet(row.ipv4) for row in gid_rows(case, other.node, other.hca) if row.ipv4}
-    return bool(mine & theirs) if mine and theirs else one.hca == other.hca
 
 
 def _netdevs_apart(case: Case) -> tuple[list[Spot], dict[str, str]] | None:
@@ -193,8 +191,9 @@ def nics_share_subnet(case: Case) -> Answer:
         if plain and (not rdma or (view.node, view.netdev) in rdma or ("", view.netdev) in rdma):
             groups[view.node, view.network].append(view.spot)
             names[view.node, view.network].append(view.netdev)
+    addressed = {view.node for view in addresses(case)}
     for row in gid_rows(case):
-        if row.routable and not any(view.node == row.node for view in addresses(case)):
+        if row.routable and row.node not in addressed:
             groups[row.node, subnet(row.ipv4)].append(row.spot)
             names[row.node, subnet(row.ipv4)].append(row.hca)
     shared = [key for key in groups if len(set(names[key])) > 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
@@ -27,14 +28,12 @@ REFUSED = re.compile(
 
 def twin_pairs(views: list[PortView]) -> list[tuple[PortView, PortView]]:
     """Active ports of one node that are the two functions of one cage of a GB10, by their names."""
-    pairs = []
-    for one in views:
-        for other in views:
-            first, second = TWIN.match(one.hca), TWIN.match(other.hca)
-            alike = first and second and first["function"] == second["function"]
-            if alike and not first["domain"] and second["domain"] and one.node == other.node:  # type: ignore[index]
-                pairs.append((one, other))
-    return [pair for pair in pairs if pair[0].active and pair[1].active]
+    cages: dict[tuple[str, str], dict[bool, PortView]] = defaultdict(dict)
+    for view in views:
+        match = TWIN.match(view.hca)
+        if match and view.active:
+            cages[view.node, match["function"]].setdefault(bool(match["domain"]), view)
+    return [(cage[False], cage[True]) for cage in cages.values() if len(cage) > 1]
 
 
 def slow_rows(case: Case) -> list[Row]:
