@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from fabricdoc.explain.case import Case, same
@@ -92,6 +93,7 @@ class AddressView:
 V = TypeVar("V", GidRow, PortView, AddressView)
 
 
+@lru_cache(maxsize=1 << 15)
 def ipv4_of(gid: str) -> str:
     """The IPv4 address that a GID maps, "" for any other text."""
     address = parsed(gid)
@@ -102,6 +104,7 @@ def ipv4_of(gid: str) -> str:
     return str(ipaddress.IPv4Address(address.packed[12:])) if address.packed.startswith(MAPPED) else ""
 
 
+@lru_cache(maxsize=1 << 15)
 def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """An address without zone and port, None for another text."""
     try:
@@ -110,12 +113,14 @@ def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
+@lru_cache(maxsize=1 << 15)
 def is_link_local(text: str) -> bool:
     """Whether an address, or what a GID maps, is link-local."""
     plain = parsed(ipv4_of(text) or text)
     return plain is not None and plain.is_link_local
 
 
+@lru_cache(maxsize=1 << 15)
 def subnet(address: str, prefix: int | None = None) -> str:
     """The subnet of an address: /24 and /64 where no prefix length is told; "" for what is no address."""
     plain = parsed(address)

@@ -136,7 +136,7 @@ class LogReader:
                     yield from self._uncounted(head, body[:cut].rstrip(" "), line)
                     head = body[cut:]
                 else:
-                    rest = body + _MARK
+                    rest = body + _MARK if len(body) <= 2 * MAX_LINE else body[:MAX_LINE] + body[-MAX_PREFIX:] + _MARK
                 continue
             found = memory.get(body)
             if found is None:

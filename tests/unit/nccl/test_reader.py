@@ -180,3 +180,11 @@ def test_thousands_of_equal_lines_cost_milliseconds() -> None:
     started = time.perf_counter()
     assert sum(1 for _ in read_events(text)) == 5000
     assert time.perf_counter() - started < 1.0, "about 40 ms on a slow core"
+
+
+def test_a_line_of_many_marks_is_no_quadratic_work() -> None:
+    text = ("A" * 200 + " NCCL ") * 4000 + "\n" + "a:1:2 [0] NCCL INFO Using network IB\n"
+    began = time.process_time()
+    events = [event.name for event in read_events(text)]
+    assert time.process_time() - began < 5
+    assert events[-1] == "net.used"
