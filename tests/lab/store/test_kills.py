@@ -134,25 +134,29 @@ class Siege:
         Four sittings of five are left alone until their second launch begins (a run whose base fails at once is over);
         in the others even the start is struck.
         """
+        weights = [0, 0, 0, 1]
         if self.chance.random() < 0.8:
+            weights = [0, 1, 3, 1]
             wait_until(lambda: sitting.ended() or sitting.begun() > 1, 120, "the second launch begins")
-        for blow in range(self.chance.randint(5, 14)):
+        for _ in range(self.chance.randint(5, 14)):
             if sum(self.dealt.values()) >= kills - 1 or sitting.ended():
                 break
             time.sleep(self.chance.uniform(0.1, 0.8))
-            self._kill(sitting, self.chance.choices(KINDS, weights=[0, 1, 3, 1])[0] if blow else "rank")
+            self._kill(sitting, self.chance.choices(KINDS, weights=weights)[0])
         time.sleep(self.chance.uniform(0.0, 0.8))
         self._kill(sitting, "bench")
 
     def _kill(self, sitting: Sitting, kind: str) -> None:
-        pids = sitting.of_kind(kind)
-        if not pids or sitting.ended():
+        """One process of that kind, as soon as there is one."""
+        end = time.monotonic() + 30
+        while not sitting.ended() and time.monotonic() < end:
+            try:
+                os.kill(self.chance.choice(sitting.of_kind(kind)), signal.SIGKILL)
+            except (IndexError, ProcessLookupError):
+                time.sleep(0.02)
+                continue
+            self.dealt[kind] += 1
             return
-        try:
-            os.kill(self.chance.choice(pids), signal.SIGKILL)
-        except ProcessLookupError:
-            return
-        self.dealt[kind] += 1
 
     def check(self, sitting: Sitting, before: int) -> None:
         """Nothing that was stored changed, and all that was finished is stored."""
