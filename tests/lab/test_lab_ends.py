@@ -205,7 +205,7 @@ def test_a_bring_up_that_hangs_is_ended_at_its_deadline(monkeypatch: pytest.Monk
         pytest.fail("the lab opened in 50 ms")
     assert caught.value.id == "lab-deadline"
     assert caught.value.fix
-    assert time.monotonic() - before < 6
+    assert time.monotonic() - before < 60
 
 
 def test_blocked_and_ignored_signals_of_the_caller_do_not_reach_the_lab() -> None:

