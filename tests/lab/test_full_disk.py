@@ -19,7 +19,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 steps = (
     lambda: libc.unshare(0x20000),
     lambda: libc.mount(None, b"/", None, 0x44000, None),
-    lambda: libc.mount(b"tmpfs", os.fsencode(sys.argv[1]), b"tmpfs", 0, b"size=300k"),
+    lambda: libc.mount(b"tmpfs", os.fsencode(sys.argv[1]), b"tmpfs", 0, b"size=240k"),
 )
 for step in steps:
     if step() != 0:
