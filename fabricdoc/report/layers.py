@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SIZES = (8192, 20480)
 ROUND_TRIP = re.compile(r"round trip (\d+(?:\.\d+)?) us")
 NO_PING = "no RDMA ping passed over these links"
-SMALL = "half of the RDMA ping's round trip, small messages"
+SMALL = "half of the RDMA ping's round trip with 8 bytes; it times no larger message"
 
 
 def render_layers(run: Run) -> list[RenderableType]:
@@ -40,7 +40,7 @@ def _rows(run: Run) -> list[list[Words]]:
     gloo = run.plan.backend != "nccl"
     no_graph = "gloo has no CUDA graphs" if gloo else "not measured in this run"
     return [
-        ["wire", "-", "-", "no instrument here times the wire alone"],
+        ["wire", "-", "-", "no instrument here times the wire alone: it is within the next row"],
         _verbs(run),
         _measured(run, "NCCL in a graph", "graph", "", no_graph),
         _own_calls(run),

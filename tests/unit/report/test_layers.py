@@ -27,13 +27,13 @@ def test_what_was_measured_and_why_the_rest_was_not(samples: Any, shown: Any) ->
     assert "NCCL in a graph - 41.0 8 KiB not measured" in text
     assert "torch eager - - not measured in this run" in text
     assert "verbs - - no RDMA ping passed over these links" in text
-    assert "wire - - no instrument here times the wire alone" in text
+    assert "wire - - no instrument here times the wire alone: it is within the next row" in text
     assert "NCCL eager - - ask for NCCL's own calls with --path both" in text
 
 
 def test_a_ping_gives_verbs_a_time(samples: Any, shown: Any) -> None:
     text = rows(shown, with_ping(samples.run(), "send and write, round trip 12 us, GID 3"))
-    assert "verbs - - 6.00 µs: half of the RDMA ping's round trip, small messages" in text
+    assert "verbs - - 6.00 µs: half of the RDMA ping's round trip with 8 bytes; it times no larger message" in text
     assert "no RDMA ping passed" in rows(shown, with_ping(samples.run(), "no number here"))
 
 
