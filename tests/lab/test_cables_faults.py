@@ -14,7 +14,6 @@ from tests.lab.cabling import (
     F0,
     F1,
     HAIRPIN,
-    MOVE_ADDRESS,
     PING,
     SET_MTU,
     TWINS,
@@ -139,21 +138,3 @@ def test_ends_of_one_cable_with_mtu_1500_and_9000_are_still_linked_and_named(ins
     assert F0 in text
     assert "1500" in text
     assert "9000" in text
-
-
-def test_with_swapped_addresses_ping_works_and_the_map_stays_right(inside: Inside) -> None:
-    """Beta's two addresses stand on each other's port: names, subnets and pings would all draw another map."""
-    with open_lab(LabSpec()) as lab:
-        alpha, beta = lab.nodes
-        done(inside(beta.pid, MOVE_ADDRESS, F0, beta.addresses[0], F1))
-        done(inside(beta.pid, MOVE_ADDRESS, F1, beta.addresses[1], F0))
-        for address in beta.addresses:
-            assert done(inside(alpha.pid, PING, address)) == address
-        fabric = mapped(specs_of(lab))
-    assert told(fabric) == [(f"alpha/{F0}", f"beta/{F1}", "cable"), (f"alpha/{F1}", f"beta/{F0}", "cable")]
-    assert {link.proof.method for link in links_of(fabric)} == {"beacon"}
-    (one,) = [one for one in fabric.findings if one.id == "addresses-swapped-between-rails"]
-    text = " ".join([one.subject, *(evidence.text for evidence in one.evidence)])
-    assert "beta" in one.subject + " ".join(evidence.file for evidence in one.evidence)
-    assert F0 in text
-    assert F1 in text
