@@ -21,6 +21,9 @@ STDIN = "-"
 
 _SUFFIX = re.compile(r"\.(?:txt|log|out|err|json0?|text|md|dump|env|conf|ya?ml|sh|gz|zst|zstd|cfg|ini|toml|csv)$", re.I)
 _TOKEN = re.compile(r"[-_. ]+")
+_ADDRESS = re.compile(r"(?:ip-)?\d{1,3}(?:-\d{1,3}){3}|\d{1,3}(?:\.\d{1,3}){3}")
+_ROLES = frozenset({"node", "host", "server", "machine", "pod", "worker"})
+"""Words that name no node alone, and do with a number behind them: node_1, server-2."""
 _NUMBER = re.compile(r"(?:(?:rank|pid|gpu|worker_?rank|r)?\d+|part\d+|v\d+|\d+gpus?|x\d+|tp\d+|pp\d+|n\d+x\d+)", re.I)
 
 
@@ -97,17 +100,29 @@ def natural(text: str) -> list[tuple[int, int, str]]:
 def node_in(name: str) -> str:
     """The node that a file's or folder's name speaks of: its words before (else behind) those that name a tool.
 
-    node01_show_gids.txt is node01's, nccl.node01.4711.log too, input.log and rank0.log nobody's.
+    node01_show_gids.txt is node01's, nccl.node01.4711.log too, spark-3995.log and node_1.log are of nodes with a number
+    in their name, input.log and rank0.log are nobody's.
     """
     stem = name
     while _SUFFIX.search(stem):
         stem = _SUFFIX.sub("", stem)
+    if address := _ADDRESS.search(stem):
+        return address[0]
     words = [word for word in _TOKEN.split(stem) if word]
-    plain = [word.lower() in generic_words() or bool(_NUMBER.fullmatch(word)) for word in words]
+    plain = [_names_nobody(words, at) for at in range(len(words))]
     if all(plain):
         return ""
     first = plain.index(False)
     last = next((at for at in range(first, len(words)) if plain[at]), len(words))
     start = stem.find(words[first])
     end = stem.find(words[last - 1], start) + len(words[last - 1])
+    if last < len(words) and words[last - 1].isalpha() and (number := re.match(r"[-_]\d{1,6}(?![^-_. ])", stem[end:])):
+        end += number.end()
     return stem[start:end][:64]
+
+
+def _names_nobody(words: list[str], at: int) -> bool:
+    word, numbered = words[at].lower(), at + 1 < len(words) and words[at + 1].isdecimal()
+    if word in _ROLES and numbered:
+        return False
+    return word in generic_words() or bool(_NUMBER.fullmatch(words[at]))

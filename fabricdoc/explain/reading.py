@@ -5,6 +5,7 @@ What can't be read is noted and never a reason to stop. Judges nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ from fabricdoc.explain.quoting import quote
 from fabricdoc.explain.seen import Material, Seen, Set, Spot
 from fabricdoc.explain.sources import opened
 from fabricdoc.explain.texts import read_short
+
+_JOINTS = re.compile(r"[-_. ]+")
 
 
 def read_case(given: Sequence[Given]) -> Case:
@@ -62,6 +65,7 @@ class _Names:
 
     def __init__(self, materials: Sequence[Material]) -> None:
         named = {one.node for one in materials if one.node}
+        speaking = sorted({host for one in materials for host in one.hosts if len(host) > 2}, key=len, reverse=True)
         self._of_file: dict[str, str] = {}
         for one in materials:
             if len(one.hosts) == 1:
@@ -69,14 +73,25 @@ class _Names:
                 others = {each.node for each in materials if each.node and not each.hosts}
                 short = host.split(".")[0]
                 known = next((name for name in (host, short) if name in others), "")
-                self._of_file[one.name] = known or one.node or host
+                self._of_file[one.name] = known or _host_in(one, [host]) or one.node or host
             else:
-                self._of_file[one.name] = one.node if not one.hosts else ""
+                self._of_file[one.name] = (_host_in(one, speaking) or one.node) if not one.hosts else ""
         self.named = named
 
     def of(self, file: str, host: str = "") -> str:
         """The node of a line of a file, spoken by a host."""
         return self._of_file.get(file) or host
+
+
+def _host_in(one: Material, hosts: Sequence[str]) -> str:
+    """The host whose name a file's name holds as its own words, whatever joins them; "" where it says more, or less."""
+    words = f"-{_JOINTS.sub('-', one.name.rpartition('/')[2].lower())}-"
+    for host in hosts:
+        short = host.split(".")[0]
+        plain = _JOINTS.sub("-", short.lower())
+        if f"-{plain}-" in words and _JOINTS.sub("-", one.node.lower()) in plain:
+            return short
+    return ""
 
 
 def _placed(spot: Spot, one: Material, names: _Names) -> Spot:

@@ -29,6 +29,19 @@ def test_a_host_that_other_files_are_named_by_wins() -> None:
     assert made.nodes == ["spark1"]
 
 
+def test_a_dump_is_of_the_host_that_its_name_holds() -> None:
+    made = case(
+        {"pod_a.log": log("pod-a", using("mlx5_0")), "pod_a_show_gids.txt": gids(("mlx5_0", 3, "10.1.0.5", "v2"))}
+    )
+    assert made.nodes == ["pod-a"]
+    assert {fact.spot.node for fact in made.facts} == {"pod-a"}
+
+
+def test_a_file_that_says_more_than_the_host_keeps_its_own_name() -> None:
+    made = case({"gpu.east.log": log("gpu", using("mlx5_0")), "gpu.west.log": log("gpu", using("mlx5_0"))})
+    assert made.nodes == ["gpu.east", "gpu.west"]
+
+
 def test_several_hosts_in_one_file_are_several_nodes() -> None:
     made = case({"all.log": log("alpha", using("mlx5_0")) + log("bravo", using("mlx5_0"))})
     assert made.nodes == ["alpha", "bravo"]
