@@ -19,8 +19,18 @@ DROPPED = frozenset({"tune.op", "tune.op.old", "coll.call", "backtrace", "topo.p
 """Events that come by the thousand and decide nothing here."""
 
 
-OLD_DIALECT = re.compile(r"(?m)^(\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] )(INFO|WARN) ")
+OLD_DIALECT = re.compile(
+    r"(?m)^((?:[^\n]{0,160}[ >|])?\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] (?:[\w./-]{1,100}:\d{1,6} )?)(INFO|WARN) "
+)
 """NCCL before 2.4 wrote its level word without its name."""
+
+LAST_ERROR = re.compile(
+    r"(?m)^(?P<front>[^\n]{0,160}?)(?P<said>Last error: ?\n)(?P=front)"
+    r"(?!Exception raised|Traceback|frame #|Last error)(?=\w)"
+)
+"""PyTorch repeats NCCL's last warning below this line, without NCCL's front."""
+_QUOTED = "\x1f NCCL WARN "
+"""Stands before such a warning while it is read, and in no evidence."""
 
 
 def read_log(material: Material, blocks: Iterable[str]) -> None:
@@ -41,7 +51,9 @@ def read_log(material: Material, blocks: Iterable[str]) -> None:
 
 def _dialect(block: str, collector: _Collector) -> str:
     """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
-    if "] NCCL " in block or not OLD_DIALECT.search(block):
+    if "Last error:" in block:
+        block = LAST_ERROR.sub(rf"\g<front>\g<said>\g<front>{_QUOTED}", block)
+    if "] NCCL " in block or not ("] INFO " in block or " WARN " in block) or not OLD_DIALECT.search(block):
         return block
     collector.old = True
     return OLD_DIALECT.sub(r"\1NCCL \2 ", block)
@@ -84,7 +96,8 @@ class _Collector:
         if process:
             time = time or self._clocks.get(process, "")
             self._clocks[process] = time
-        text = event.text.replace(" NCCL ", " ", 1) if self.old else event.text
+        text = event.text.replace(_QUOTED, "", 1)
+        text = text.replace(" NCCL ", " ", 1) if self.old and text == event.text else text
         spot = Spot(self._material.name, event.line, text)
         seen = Seen(
             event.name,
