@@ -29,12 +29,14 @@ def memlock_limit_too_low(case: Case) -> Answer:
         for seen in calls(case, *REGISTRATION)
         if NO_MEMORY.search(seen.groups.get("err", "") + seen.groups.get("errno", ""))
     ]
+    silent = [seen for seen in calls(case, *REGISTRATION) if not (seen.groups.get("err") or seen.groups.get("errno"))]
     failed += case.warned(r"(?i)failed to (?:register|lock).*memory.*(?:memlock|ulimit|Cannot allocate)")
     failed_engine = case.sign("memlock-complaint")
-    if not failed and not failed_engine:
-        return None
     limits = [fact for fact in case.told("host") if fact.path[1:] == ("memlock",)]
     low = [fact for fact in limits if isinstance(fact.value, int) and 0 <= fact.value < ENOUGH]
+    failed = failed or (silent if low else [])
+    if not failed and not failed_engine:
+        return None
     if limits and not low:
         why = "locked memory is not limited here: the memory itself could not be registered (GB10, many channels)"
         return Near(spots(failed[:1], limits[:1]), why, ("a low `max locked memory`",))

@@ -119,6 +119,7 @@ def ofi_no_usable_provider(case: Case) -> Answer:
 def env_differs_between_ranks(case: Case) -> Answer:
     """Variables that must be equal on every rank are not, or messages have other sizes than the peer expects."""
     symptom = case.of("err.sockmix", "boot.trunc")
+    symptom += [seen for seen in case.of("ib.misuse") if "ollective mismatch" in seen.spot.text]
     for name in dict.fromkeys(each.name for each in case.sets):
         if not must_agree(name):
             continue

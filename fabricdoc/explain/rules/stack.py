@@ -144,7 +144,9 @@ def ib_disable_ignored_external_plugin(case: Case) -> Answer:
     if off is None or not (plugins or (loaded and not uses_sockets(case) and "IB" not in networks(case))):
         return None
     name, lines = next(iter(plugins.items()), ("a plugin", loaded))
-    return Hit(spots(off, lines[:1], loaded[:1], ofi[:1]), words(plugin=name, node=off.spot.node), "certain")
+    broken = case.of("err.modify_qp", "err.ibv", "err.cqe.name", "err.cqe.num", "err.cqe.old")
+    evidence = spots(off, lines[:1], loaded[:1], ofi[:1], broken[:1])
+    return Hit(evidence, words(plugin=name, node=off.spot.node), "certain", severity="error" if broken else None)
 
 
 def ibverbs_provider_missing(case: Case) -> Answer:

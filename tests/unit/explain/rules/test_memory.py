@@ -127,6 +127,12 @@ def rows(table: dict[str, Files]) -> list[object]:
     return [pytest.param(files, id=name) for name, files in table.items()]
 
 
+def test_an_old_release_names_no_reason_and_the_limit_does() -> None:
+    failed = {"a.log": log("alpha", warn("ibvwrap.cc:252", "Call to ibv_create_qp failed"))}
+    assert told({**failed, "ulimit.txt": LIMIT.format("64")}).verdict == "memlock-limit-too-low"
+    assert told({**failed, "ulimit.txt": LIMIT.format("unlimited")}).verdict == "unknown"
+
+
 @pytest.mark.parametrize("files", rows(MEMLOCK))
 def test_a_low_limit_is_told(files: Files) -> None:
     document = told(files)

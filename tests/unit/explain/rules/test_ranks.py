@@ -79,6 +79,14 @@ SETTINGS = {
         "alpha.log": log("alpha", "NCCL_BUFFSIZE set by environment to 1048576.", SOCKETS, TRUNCATED),
         "bravo.log": log("bravo", "NCCL_DEBUG set by environment to INFO", SOCKETS),
     },
+    "set on one only, over RDMA": {
+        "alpha.log": log("alpha", "NCCL_ALGO set by environment to Ring", IB),
+        "bravo.log": log(
+            "bravo",
+            IB,
+            warn("net_ib.cc:1", "NET/IB : req 0/0 tag 0 peer 10.1.0.5<1> collective mismatch error, local size 1"),
+        ),
+    },
     "sizes alone": {"a.log": log("alpha", SOCKETS, TRUNCATED)},
 }
 IDENTITY = {

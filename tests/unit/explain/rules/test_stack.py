@@ -136,6 +136,14 @@ def test_a_plugin_that_ignores_the_variable_is_told(files: dict[str, str]) -> No
     assert told(files).verdict == "ib-disable-ignored-external-plugin"
 
 
+def test_what_fails_over_the_plugin_stands_behind_it() -> None:
+    failed = warn("ibvwrap.c:160", "Call to ibv_modify_qp failed with error Connection timed out")
+    document = told({"a.log": log("alpha", "NCCL_IB_DISABLE set by environment to 1.", "Using network IBext", failed)})
+    assert document.verdict == "ib-disable-ignored-external-plugin"
+    assert document.findings[0].severity == "error"
+    assert "rdma-path-timeout" in [one.id for one in document.considered]
+
+
 def test_a_plugin_without_the_variable_is_nothing() -> None:
     assert told({"a.log": log("alpha", "P2P plugin IBext_v8", "Using network IBext_v8")}).verdict == "none"
 
