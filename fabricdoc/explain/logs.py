@@ -23,6 +23,8 @@ OLD_DIALECT = re.compile(
     r"(?m)^((?:[^\n]{0,160}[ >|])?\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] (?:[\w./-]{1,100}:\d{1,6} )?)(INFO|WARN) "
 )
 """NCCL before 2.4 wrote its level word without its name."""
+_OLD_HINT = re.compile(r":\d{1,10} \[\d{1,4}\] (?:INFO|WARN|[\w./-]{1,100}:\d{1,6} WARN) ")
+"""What such a line holds: looked for first, since most logs have none."""
 
 LAST_ERROR = re.compile(
     r"(?m)^(?P<front>[^\n]{0,160}?)(?P<said>Last error: ?\n)(?P=front)"
@@ -53,7 +55,7 @@ def _dialect(block: str, collector: _Collector) -> str:
     """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
     if "Last error:" in block:
         block = LAST_ERROR.sub(rf"\g<front>\g<said>\g<front>{_QUOTED}", block)
-    if "] NCCL " in block or not ("] INFO " in block or " WARN " in block) or not OLD_DIALECT.search(block):
+    if "] NCCL " in block or not _OLD_HINT.search(block) or not OLD_DIALECT.search(block):
         return block
     collector.old = True
     return OLD_DIALECT.sub(r"\1NCCL \2 ", block)
