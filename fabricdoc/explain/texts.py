@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fabricdoc.dumps import read_text
+from fabricdoc.explain.commands import variables_typed
 from fabricdoc.explain.documents import is_document, read_document
 from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
 from fabricdoc.files import own_folder
@@ -63,8 +64,14 @@ def read_short(material: Material, text: str) -> None:
 
 
 def _settings(material: Material, text: str, lines: list[str]) -> None:
-    """The variables of a file of settings; of a log only what NCCL itself says counts."""
-    if "NCCL log" in material.kinds or len(text) > LONGEST_DUMP or not _NAMED.search(text):
+    """The variables of a file of settings; of a log what NCCL itself says counts, and commands in front of it."""
+    if "NCCL log" in material.kinds:
+        material.sets += [
+            Set(name, value, _spot(material, lines, number), "file", "shell")
+            for name, value, number in variables_typed(lines)
+        ]
+        return
+    if len(text) > LONGEST_DUMP or not _NAMED.search(text):
         return
     form = detect_format(material.name, text)
     try:

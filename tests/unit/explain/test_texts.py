@@ -33,7 +33,7 @@ def test_settings_are_read_in_their_format(name: str, text: str, pair: tuple[str
 
 
 def test_an_nccl_log_is_no_file_of_settings() -> None:
-    made = material("a.log", log("alpha", "NCCL_IB_TC set by environment to 106.") + "export NCCL_IB_TC=3\n")
+    made = material("a.log", log("alpha", "NCCL_IB_TC set by environment to 106.") + "later NCCL_IB_TC=3\n")
     assert [one.by for one in made.sets] == ["log"]
 
 
