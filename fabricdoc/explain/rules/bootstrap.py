@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
-from fabricdoc.explain.seen import Seen
+from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import addresses, parsed, subnet
 from fabricdoc.nccl import parse_selector
 
@@ -15,9 +16,12 @@ VIRTUAL = re.compile(
     r"dummy|ovs|vxlan|geneve|nodelocaldns|ppp|utun|ham|nordlynx|gpd|ipvlan|azv|weave|antrea|genev|macvtap|vboxnet|l4tbr|"
     r"usb|incusbr|hassio|edp)"
 )
+BRIDGE = ipaddress.ip_network("172.17.0.0/16")
+"""The subnet that docker gives its bridge."""
+HOST_NETWORK = re.compile(r"--net(?:work)?[ =]host")
 _BRACKETED = re.compile(r"\[\d+\]([^\s:]+):(\S+?)<\d+>")
 CONNECT = ("err.connect", "sock.misc", "err.recv", "torch.rendezvous", "gloo.connect")
-REFUSED = re.compile(r"refused|unreachable|timed out|No route|retry count|failed", re.I)
+REFUSED = re.compile(r"refused|unreachable|timed out|No route|retry count|failed|abort", re.I)
 
 
 def interfaces_used(case: Case) -> list[tuple[Seen, str, str]]:
@@ -49,7 +53,7 @@ def socket_ifname_not_found(case: Case) -> Answer:
     named = [each for each in case.values("NCCL_SOCKET_IFNAME") if each.value.strip()]
     wrong = [each for each in named if (left := _fitting(case, each.value, each.spot.node)) is not None and not left]
     if not none:
-        return None
+        return _no_address(case, wrong or named)
     if not named and not wrong:
         return Near(spots(none[:1]), "NCCL_SOCKET_IFNAME is not set", ("the interfaces of this host",))
     each = (wrong or named)[0]
@@ -60,6 +64,16 @@ def socket_ifname_not_found(case: Case) -> Answer:
     )
     sought = () if there else ("ip addr of this host",)
     return Hit(spots(none[:1], each, shown), filled, "certain", sought)
+
+
+def _no_address(case: Case, named: list[Set]) -> Answer:
+    """Releases that do not say so go on with an empty address: a peer's is of no family."""
+    empty = case.of("sock.family")
+    releases = {seen.groups["ver"] for seen in case.of("version", "version.engine")}
+    if not empty or not named or len(releases) > 1 or interfaces_used(case):
+        return None
+    filled = words(value=named[0].value, node=named[0].spot.node)
+    return Hit(spots(empty[:1], named[0]), filled, "likely", ("the line with the interface in use", "ip addr"))
 
 
 def _fitting(case: Case, value: str, node: str) -> list[str] | None:
@@ -80,7 +94,7 @@ def virtual_interface_selected(case: Case) -> Answer:
     """NCCL uses an interface that exists inside its host alone, and connections to peers fail or never come."""
     virtual = [(seen, name, address) for seen, name, address in interfaces_used(case) if VIRTUAL.match(name)]
     if not virtual:
-        return None
+        return _behind_a_bridge(case)
     failing = connect_failures(case)
     own = {address for _seen, _name, address in virtual}
     hit = [seen for seen in failing if peer_of(seen) in own]
@@ -106,6 +120,21 @@ def virtual_interface_selected(case: Case) -> Answer:
     if not case.errors:
         return None
     return Near(spots(lines[:1]), "no connection over it failed", ("a refused or unanswered connection",))
+
+
+def _behind_a_bridge(case: Case) -> Answer:
+    """A container's own eth0 on docker's bridge: every node's containers have the same addresses there."""
+    for seen, name, address in interfaces_used(case):
+        plain = parsed(address)
+        if plain is None or plain.version != BRIDGE.version or plain not in BRIDGE:
+            continue
+        itself = [line for line in connect_failures(case) if peer_of(line) == address]
+        started = [sign for sign in case.sign("docker-run") if not HOST_NETWORK.search(sign.spot.text)]
+        if itself or (started and connect_failures(case)):
+            filled = words(interface=name, address=address, node=seen.spot.node)
+            evidence = spots((itself or connect_failures(case))[:1], seen, started[:1])
+            return Hit(evidence, filled, "certain" if itself and started else "likely")
+    return None
 
 
 def _same_address(used: list[tuple[Seen, str, str]]) -> list[Seen]:

@@ -36,7 +36,7 @@ def memlock_limit_too_low(case: Case) -> Answer:
     low = [fact for fact in limits if isinstance(fact.value, int) and 0 <= fact.value < ENOUGH]
     failed = failed or (silent if low else [])
     if not failed and not failed_engine:
-        return None
+        return _perhaps(silent, limits)
     if limits and not low:
         why = "locked memory is not limited here: the memory itself could not be registered (GB10, many channels)"
         return Near(spots(failed[:1], limits[:1]), why, ("a low `max locked memory`",))
@@ -51,6 +51,16 @@ def memlock_limit_too_low(case: Case) -> Answer:
     evidence = spots(failed[:2], low[:1], failed_engine[:2], bare[:1] if not limits else ())
     sought = () if limits else ("ulimit -l in the session or container that starts the ranks",)
     return Hit(evidence, filled, "certain" if low or failed_engine else "likely", sought)
+
+
+def _perhaps(silent: list[Seen], limits: list[Fact]) -> Answer:
+    """Releases up to 2.13 name no reason; a queue that can't be made is mostly one whose memory can't be locked."""
+    queues = [seen for seen in silent if seen.groups.get("call") in ("ibv_create_qp", "ibv_create_cq")]
+    if not queues or limits:
+        return None
+    sought = ("a reason, which this release does not name", "ulimit -l in the session that starts the ranks")
+    filled = words(call=queues[0].groups["call"], node=queues[0].spot.node)
+    return Hit(spots(queues[:2]), filled, "possible", sought)
 
 
 def dev_shm_too_small(case: Case) -> Answer:

@@ -173,3 +173,44 @@ def test_two_hosts_at_lo_that_never_meet_are_told() -> None:
     document = told(ALONE)
     assert document.verdict == "loopback-selected"
     assert document.findings[0].confidence == "likely"
+
+
+BRIDGED = log(
+    "3f2a",
+    "Bootstrap : Using eth0:172.17.0.2<0>",
+    warn(
+        "misc/socket.cc:480",
+        "socketStartConnect: Connect to 172.17.0.2<38847> failed : Software caused connection abort",
+    ),
+)
+
+
+def test_a_container_on_dockers_bridge_meets_itself() -> None:
+    document = told({"a.log": BRIDGED, "run.sh": "docker run --gpus all -p 1777:1777 -it image\n"})
+    assert (document.verdict, document.findings[0].confidence) == ("virtual-interface-selected", "certain")
+
+
+def test_a_network_of_that_number_alone_is_no_bridge() -> None:
+    text = BRIDGED.replace("Connect to 172.17.0.2<", "Connect to 172.17.0.9<")
+    assert told({"a.log": text, "run.sh": "docker run --network host image\n"}).verdict != "virtual-interface-selected"
+    assert (
+        told({"a.log": log("alpha", "Bootstrap : Using eth0:172.17.0.2<0>", "Using network Socket")}).verdict == "none"
+    )
+
+
+FAMILY = "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)"
+
+
+def test_a_filter_without_an_interface_and_an_empty_address_are_told() -> None:
+    lines = ("NCCL_SOCKET_IFNAME set by environment to eth2", warn("misc/socket.cc:1", FAMILY))
+    document = told({"a.log": log("alpha", *lines)})
+    assert (document.verdict, document.findings[0].confidence) == ("socket-ifname-not-found", "likely")
+
+
+def test_an_empty_address_where_an_interface_is_in_use_is_not_explained() -> None:
+    lines = (
+        "NCCL_SOCKET_IFNAME set by environment to eth2",
+        "Bootstrap : Using eth2:10.1.0.5<0>",
+        warn("misc/socket.cc:1", FAMILY),
+    )
+    assert told({"a.log": log("alpha", *lines)}).verdict == "unknown"

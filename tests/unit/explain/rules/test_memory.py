@@ -133,6 +133,12 @@ def test_an_old_release_names_no_reason_and_the_limit_does() -> None:
     assert told({**failed, "ulimit.txt": LIMIT.format("unlimited")}).verdict == "unknown"
 
 
+def test_a_queue_that_an_old_release_can_not_make_is_perhaps_one_of_memory() -> None:
+    document = told({"a.log": log("alpha", warn("ibvwrap.cc:268", "Call to ibv_create_cq failed"))})
+    assert (document.verdict, document.findings[0].confidence) == ("memlock-limit-too-low", "possible")
+    assert "ulimit -l" in document.findings[0].cause
+
+
 @pytest.mark.parametrize("files", rows(MEMLOCK))
 def test_a_low_limit_is_told(files: Files) -> None:
     document = told(files)

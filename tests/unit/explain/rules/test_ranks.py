@@ -87,6 +87,13 @@ SETTINGS = {
             warn("net_ib.cc:1", "NET/IB : req 0/0 tag 0 peer 10.1.0.5<1> collective mismatch error, local size 1"),
         ),
     },
+    "calls that NCCL compared": {
+        "a.log": log("alpha", warn("init.cc:1247", "Mismatched collective detected, please check your calls at rank 3"))
+    },
+    "calls that RAS counted": {
+        "ras.txt": "Communicator ranks have different AllReduce operation counts\n  7 ranks are at operation 40\n",
+        "a.log": log("alpha", IB) + HANG + "\n",
+    },
     "sizes alone": {"a.log": log("alpha", SOCKETS, TRUNCATED)},
 }
 IDENTITY = {
