@@ -43,10 +43,7 @@ def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str
         (finding, where[node.name]) for finding, where in told if finding.id in kind.findings and node.name in where
     ]
     if not mine:
-        unread = _unread(kind.id, node)
-        outcome, found = ("noted", f"unknown: {unread}") if unread else ("ok", "so it is")
-        fields = {"id": kind.id, "node": node.name, "outcome": outcome, "expected": kind.asks, "found": found}
-        yield GateCheck.model_validate(fields | {"who": kind.who})
+        yield _nothing_found(kind, node)
     for finding, port in mine:
         outcome: Outcome = "differs" if kind.refused_by(finding.severity) else "noted"
         yield GateCheck(
@@ -60,6 +57,13 @@ def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str
             fix=finding.fix,
             who=kind.who,
         )
+
+
+def _nothing_found(kind: Kind, node: Node) -> GateCheck:
+    unread = _unread(kind.id, node)
+    outcome, found = ("noted", f"unknown: {unread}") if unread else ("ok", "so it is")
+    fields = {"id": kind.id, "node": node.name, "outcome": outcome, "expected": kind.asks, "found": found}
+    return GateCheck.model_validate(fields | {"who": kind.who})
 
 
 def _unread(id: str, node: Node) -> str:
