@@ -186,6 +186,6 @@ def test_no_mixture_of_damaged_files_is_an_error(pieces: list[tuple[str, int, st
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_no_text_is_an_error(text: str) -> None:
     told({"x.log": text, "y.env": text})
