@@ -23,6 +23,7 @@ from fabricdoc.workflow.pair_rounds import Pair
 
 RAIL, ALL, NODE = "rail-bandwidth", "all-rails-bandwidth", "node-bandwidth"
 BITS_PER_GB = 8.0
+LONGEST = 60
 PCIE_PAYLOAD = 128 / 130  # the encoding of Gen3 and later; headers take more, which `of_wire` leaves room for
 
 
@@ -133,9 +134,14 @@ def _pcie_gbps(node: Node, netdev: Netdev) -> float | None:
 def check_of(one: Judged) -> GateCheck:
     """As the gate's document holds it."""
     leg, gbps = one.flow.leg, one.flow.gbps
-    seen = f"{gbps:.1f} Gbit/s" if gbps is not None else one.flow.problem
+    seen = f"{gbps:.1f} Gbit/s" if gbps is not None else shortened(one.flow.problem)
     expected = f"at least {one.least:.1f} Gbit/s ({one.why})"
     return check(RAIL if leg.rail is not None else ALL, leg.sender, leg.subject, expected, seen, _outcome(one))
+
+
+def shortened(problem: str) -> str:
+    """The beginning of why there is no rate, for a table; the evidence of the finding holds the whole."""
+    return problem if len(problem) <= LONGEST else f"{problem[: LONGEST - 3].rstrip()}..."
 
 
 def _outcome(one: Judged) -> str:

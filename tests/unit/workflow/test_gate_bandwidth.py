@@ -139,6 +139,13 @@ def test_a_check_says_what_was_needed_and_what_was_seen() -> None:
     assert (check_of(whole).id, check_of(whole).note, check_of(whole).found) == (ALL, "all rails to b", "it hung")
 
 
+def test_a_long_reason_is_short_in_the_check_and_whole_in_the_evidence() -> None:
+    reason = "rank 0 was in phase measure " + "(broadcast 4194304 B bfloat16, throughput) " * 5 + "at the deadline"
+    (one,) = judged([Flow(leg(), None, reason)], "nccl")
+    assert len(check_of(one).found) <= 60 and check_of(one).found.endswith("...")
+    assert reason in slow_legs([one], "a,b").evidence[0].text
+
+
 def test_the_slow_direction_names_sender_port_and_both_ends_commands() -> None:
     slow, _ = judged(flows(10.0, 100.0), "nccl")
     found = slow_legs([slow], "a,b")
