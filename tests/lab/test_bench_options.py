@@ -66,7 +66,7 @@ def test_events_come_a_line_each_and_the_verdict_last(lab: Lab, tmp_path: Path) 
 
 def test_a_run_that_was_killed_goes_on_to_the_same_plan(lab: Lab, tmp_path: Path) -> None:
     command = Command(
-        words(lab, tmp_path, "--blocks", "2", "--seed", "11", "--json-lines"), XDG_STATE_HOME=str(tmp_path)
+        words(lab, tmp_path, "--blocks", "1", "--seed", "11", "--json-lines"), XDG_STATE_HOME=str(tmp_path)
     )
     command.search_begins(120)
     command.process.kill()
