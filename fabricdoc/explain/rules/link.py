@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, listing, spots, words
 from fabricdoc.explain.rules.bootstrap import VIRTUAL
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Fact, Row, Seen, Spot
@@ -30,6 +30,8 @@ LOSS = (
     "rnr_nak_retry_err",
 )
 """Counters that grow when packets are lost or thrown away (spark facts 8.3)."""
+UNANSWERED = ("local_ack_timeout_err", "req_transport_retries_exceeded", "rnr_nak_retry_err")
+"""Counters that count the same missing answers that NCCL's status 12 tells of: no cause of it."""
 MANY = 1000
 """Counters since boot below this come from a cable that was pulled or a peer that restarted."""
 JUMBO = (4092, 4200, 9000, 9001, 9216, 9500)
@@ -156,7 +158,9 @@ def roce_packet_loss(case: Case) -> Answer:
         )
     zero = tuple(f"{fact.path[-1]} above 0 (it is {fact.value})" for fact in counters if not fact.value)[:3]
     evidence = spots(lost[:4], collapsed[:4], timeouts(case)[:1])
-    return Hit(evidence, filled, "certain" if strong and collapsed else "likely" if strong else "possible", zero)
+    sure: Confidence = "certain" if strong and collapsed else "likely" if strong else "possible"
+    causal = [fact for fact in strong if str(fact.path[-1]) not in UNANSWERED]
+    return Hit(evidence, filled, sure, zero, "error" if causal and timeouts(case) else None)
 
 
 def loses(name: str) -> bool:
@@ -213,8 +217,18 @@ def nics_share_subnet(case: Case) -> Answer:
     tamed = [fact for fact in flux if str(fact.path[-1]).endswith("arp_ignore") and fact.value in (1, 2)]
     if tamed and not learned and not case.errors:
         return Near(spots(groups[key][:3], tamed[:1]), "arp_ignore keeps the answers apart", ("arp_ignore=0",))
-    evidence = spots(groups[key][:4], learned[:3], flux[:2])
-    return Hit(evidence, filled, "certain" if learned or flux else "likely")
+    if not learned and not case.errors and worked(case):
+        why = "the ranks were joined over these interfaces, and nothing failed"
+        return Near(spots(groups[key][:3], flux[:1]), why, ("one MAC address for two of the peer's",))
+    broken = timeouts(case) or unconnected(case)
+    sure = bool(learned or flux) and not tamed
+    evidence = spots(groups[key][:4], learned[:3], flux[:2], broken[:1])
+    return Hit(evidence, filled, "certain" if sure else "likely", severity="error" if sure and broken else None)
+
+
+def worked(case: Case) -> bool:
+    """Whether a communicator was made."""
+    return any(seen.groups.get("state") == "COMPLETE" for seen in case.of("comm.init")) or bool(case.of("conn.rings"))
 
 
 RULES: dict[str, Rule] = {

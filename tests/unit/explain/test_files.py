@@ -31,6 +31,8 @@ pytestmark = pytest.mark.unit
         ("10.1.0.5_show_gids.txt", "10.1.0.5"),
         ("ip-10-1-0-5.log", "ip-10-1-0-5"),
         ("log_3.txt", ""),
+        ("ip_br.txt", ""),
+        ("ifconfig.txt", ""),
         ("input.log", ""),
         ("nccl.env", ""),
         ("show_gids.txt", ""),

@@ -131,8 +131,15 @@ def test_a_link_that_went_down_before_a_healthy_run_is_nothing_wrong() -> None:
 @pytest.mark.parametrize("files", rows(LOSS))
 def test_lost_packets_are_told(files: Files) -> None:
     document = told(files)
-    assert "roce-packet-loss" in (document.verdict, *(one.id for one in document.considered))
-    assert document.verdict == ("rdma-path-timeout" if "a.log" in files else "roce-packet-loss")
+    assert document.verdict == "roce-packet-loss"
+    assert document.findings[0].severity == ("error" if "a.log" in files else "warning")
+
+
+def test_counters_of_missing_answers_are_no_cause_of_them() -> None:
+    files = {"a.log": log("alpha", IB, completion(12)), "hw_counters.txt": counters(local_ack_timeout_err=5123)}
+    document = told(files)
+    assert document.verdict == "rdma-path-timeout"
+    assert "roce-packet-loss" in [one.id for one in document.considered]
 
 
 def test_counters_of_zero_leave_a_collapse_unproven() -> None:
@@ -159,6 +166,23 @@ def test_a_shared_subnet_is_told(files: Files) -> None:
     document = told(files)
     assert document.verdict == "nics-share-subnet"
     assert "10.9.0.0/24" in document.findings[0].cause
+
+
+def test_a_shared_subnet_explains_answers_that_do_not_come() -> None:
+    files = {
+        **SHARED["three of a host"],
+        "sysctl.txt": "net.ipv4.conf.all.arp_ignore = 0\n",
+        "a.log": log("alpha", IB, completion(12)),
+    }
+    document = told(files)
+    assert (document.verdict, document.findings[0].severity) == ("nics-share-subnet", "error")
+    assert told({**files, "sysctl.txt": "net.ipv4.conf.all.arp_ignore = 1\n"}).verdict == "rdma-path-timeout"
+
+
+def test_a_shared_subnet_of_a_run_that_works_is_only_considered() -> None:
+    document = told({**SHARED["three of a host"], "alpha.log": log("alpha", IB, "Connected all rings")})
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["nics-share-subnet"]
 
 
 def test_a_subnet_for_each_rail_is_nothing_wrong() -> None:
