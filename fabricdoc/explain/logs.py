@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from fabricdoc.explain.seen import Material, Process, Seen, Set, Spot
-from fabricdoc.nccl import Event, LogReader, Rule, load_rules, moment, record_of, speaker
+from fabricdoc.nccl import Event, LogReader, Rule, clean, load_rules, moment, record_of, speaker
 from fabricdoc.nccl import VariableRead as Read
 
 OF_ONE, OF_WARNINGS = 12, 40
@@ -27,7 +27,8 @@ _OLD_HINT = re.compile(r":\d{1,10} \[\d{1,4}\] (?:INFO|WARN|[\w./-]{1,100}:\d{1,
 """What such a line holds: looked for first, since most logs have none."""
 
 LAST_ERROR = re.compile(
-    r"(?m)^(?P<front>[^\n]{0,160}?)(?P<said>Last error: ?\n)(?P=front)"
+    r"(?m)^(?P<said>(?:\d{4}-\d\d-\d\d[T ]\S{8,40} )?(?P<front>[^\n]{0,160}?)Last error: ?\n"
+    r"(?:\d{4}-\d\d-\d\d[T ]\S{8,40} )?(?P=front))"
     r"(?!Exception raised|Traceback|frame #|Last error)(?=\w)"
 )
 """PyTorch repeats NCCL's last warning below this line, without NCCL's front."""
@@ -54,11 +55,16 @@ def read_log(material: Material, blocks: Iterable[str]) -> None:
 def _dialect(block: str, collector: _Collector) -> str:
     """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
     if "Last error:" in block:
-        block = LAST_ERROR.sub(rf"\g<front>\g<said>\g<front>{_QUOTED}", block)
-    if "] NCCL " in block or not _OLD_HINT.search(block) or not OLD_DIALECT.search(block):
+        block = LAST_ERROR.sub(rf"\g<said>{_QUOTED}", _plain(block))
+    if "] NCCL INFO " in block or not _OLD_HINT.search(block) or not OLD_DIALECT.search(block):
         return block
     collector.old = True
-    return OLD_DIALECT.sub(r"\1NCCL \2 ", block)
+    return OLD_DIALECT.sub(r"\1NCCL \2 ", _plain(block))
+
+
+def _plain(block: str) -> str:
+    """A block without colours and carriage returns, where it has any: both stand at a line's ends."""
+    return "\n".join(map(clean, block.split("\n"))) if "\r" in block or "\x1b" in block else block
 
 
 class _Collector:

@@ -67,7 +67,9 @@ def test_the_old_dialect_is_read_and_quoted_as_it_stands() -> None:
     assert seen.spot.text == "alpha:1:2 [0] INFO Ring 00 : 0[0] -> 1[1] via P2P/IPC"
 
 
-@pytest.mark.parametrize("front", ["", "3: ", "[1,0]<stdout>:", "(Worker pid=7) ", "2026-03-01T10:11:00.12Z "])
+@pytest.mark.parametrize(
+    "front", ["", "[pod/w-0/main] ", "3: ", "[1,0]<stdout>:", "(Worker pid=7) ", "2026-03-01T10:11:00.12Z "]
+)
 def test_warnings_of_the_old_dialect_are_read_behind_any_front(front: str) -> None:
     line = f"{front}alpha:1:2 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out"
     (warning, *_rest) = read(f"{front}alpha:1:1 [0] INFO NET/Socket : 1 interfaces found\n{line}\n").seen
@@ -80,6 +82,17 @@ def test_the_last_error_that_a_framework_repeats_is_a_warning_quoted_as_it_stand
     text = f"{front}ncclInvalidUsage: invalid usage.\n{front}Last error:\n{front}{said}\n"
     (seen,) = [one for one in read(text).seen if one.event == "err.dupgpu"]
     assert (seen.level, seen.spot.line, seen.spot.text, seen.host) == ("WARN", 3, f"{front}{said}", "")
+
+
+def test_colours_line_ends_and_clocks_hide_no_last_error() -> None:
+    said = "Duplicate GPU detected : rank 7 and rank 0 both on CUDA device f000"
+    for text in (
+        f"Last error:\r\n{said}\r\n",
+        f"\x1b[36mLast error:\x1b[0m\n\x1b[36m{said}\x1b[0m\n",
+        f"2026-03-01T10:11:00.12Z Last error:\n2026-03-01T10:11:00.13Z {said}\n",
+    ):
+        (seen,) = [one for one in read(text).seen if one.event == "err.dupgpu"]
+        assert seen.spot.text.endswith(said)
 
 
 @pytest.mark.parametrize("after", ["Traceback (most recent call last):", "Exception raised from x", "", "  File"])
