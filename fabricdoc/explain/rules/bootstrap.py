@@ -94,7 +94,7 @@ def virtual_interface_selected(case: Case) -> Answer:
     """NCCL uses an interface that exists inside its host alone, and connections to peers fail or never come."""
     virtual = [(seen, name, address) for seen, name, address in interfaces_used(case) if VIRTUAL.match(name)]
     if not virtual:
-        return _behind_a_bridge(case)
+        return _behind_a_bridge(case) or _peer_on_its_own_link(case)
     failing = connect_failures(case)
     own = {address for _seen, _name, address in virtual}
     hit = [seen for seen in failing if peer_of(seen) in own]
@@ -134,6 +134,18 @@ def _behind_a_bridge(case: Case) -> Answer:
             filled = words(interface=name, address=address, node=seen.spot.node)
             evidence = spots((itself or connect_failures(case))[:1], seen, started[:1])
             return Hit(evidence, filled, "certain" if itself and started else "likely")
+    return None
+
+
+def _peer_on_its_own_link(case: Case) -> Answer:
+    """The peer gave a link-local address, and this end meets its peers on an address of a real subnet."""
+    for seen in connect_failures(case):
+        plain = parsed(peer_of(seen))
+        mine = [one for one in interfaces_used(case) if same(one[0].spot.node, seen.spot.node)]
+        ends = [parsed(address) for _line, _name, address in mine]
+        if plain is not None and plain.is_link_local and ends and not any(end and end.is_link_local for end in ends):
+            filled = words(address=str(plain), node=seen.spot.node, good=mine[0][1])
+            return Hit(spots(seen, mine[0][0]), filled, "likely", ("the peer's line with the interface in use",))
     return None
 
 

@@ -20,6 +20,8 @@ NO_PROVIDER = re.compile(
     r"|no (?:EFA|matching) (?:devices?|providers?)"
 )
 """How the libfabric plugin says that it has nothing to work with (aws-ofi-nccl, several releases)."""
+SLOW_PROVIDER = re.compile(r"Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
+"""It took what is left where the fabric's provider shows no device (aws-ofi-nccl 803)."""
 
 
 def versions(case: Case) -> dict[str, list[Seen]]:
@@ -108,6 +110,11 @@ def ofi_no_usable_provider(case: Case) -> Answer:
         for seen in case.of("plugin.ofi", "prefix.warn")
         if "OFI" in seen.spot.text and NO_PROVIDER.search(seen.spot.text)
     ]
+    slow = [seen for seen in case.of("plugin.ofi") if SLOW_PROVIDER.search(seen.spot.text)]
+    if slow and not found:
+        told = [seen for seen in case.warnings if "NET/OFI" in seen.spot.text][:1]
+        sought = ("a line `Selected Provider is efa`",)
+        return Hit(spots(slow[:1], told), words(node=slow[0].spot.node), "likely", sought, None if told else "warning")
     if not found:
         return None
     warned = [seen for seen in found if seen.level == "WARN"] or found

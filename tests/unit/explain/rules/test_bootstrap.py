@@ -214,3 +214,13 @@ def test_an_empty_address_where_an_interface_is_in_use_is_not_explained() -> Non
         warn("misc/socket.cc:1", FAMILY),
     )
     assert told({"a.log": log("alpha", *lines)}).verdict == "unknown"
+
+
+def test_a_peer_that_gave_a_link_local_address_is_told() -> None:
+    failed = warn(
+        "misc/socket.cc:484", "socketStartConnect: Connect to 169.254.20.10<43369> failed : Connection refused"
+    )
+    document = told({"a.log": log("alpha", "Bootstrap : Using bond0:10.1.0.5<0>", failed)})
+    assert (document.verdict, document.findings[0].confidence) == ("virtual-interface-selected", "likely")
+    both = told({"a.log": log("alpha", "Bootstrap : Using enp1s0f0np0:169.254.20.9<0>", failed)})
+    assert both.verdict != "virtual-interface-selected"

@@ -151,6 +151,16 @@ def test_libfabric_without_a_provider_is_told(files: Files) -> None:
     assert "libibverbs-missing" in [one.id for one in document.considered]
 
 
+def test_libfabric_over_tcp_lacks_the_fabrics_provider() -> None:
+    lines = (
+        "NET/OFI Selected Provider is tcp (found 1 nics)",
+        warn("ofi.c:9", "NET/OFI Disabling shared memory failed"),
+    )
+    assert told({"a.log": log("alpha", *lines)}).findings[0].severity == "error"
+    document = told({"a.log": log("alpha", lines[0], "Using network AWS Libfabric")})
+    assert (document.verdict, document.findings[0].severity) == ("ofi-no-usable-provider", "warning")
+
+
 def test_libfabric_with_a_provider_is_nothing_wrong() -> None:
     lines = ("NET/OFI Selected Provider is efa (found 4 nics)", "Using network AWS Libfabric")
     assert told({"a.log": log("alpha", *lines)}).verdict == "none"
