@@ -203,6 +203,12 @@ def stuck(case: Case) -> list[Seen | Sign]:
     ]
 
 
+def finished(case: Case) -> list[Sign]:
+    """The last words of a run of nccl-tests that came to its end with right values, where nothing hung or failed."""
+    wrong = any(row.wrong for row in case.rows)
+    return [] if wrong or stuck(case) or case.errors else case.sign("tests-passed")[:1]
+
+
 def acs_breaks_p2p(case: Case) -> Answer:
     """Redirects are on, and ranks of a node use peer access, without an error that explains more."""
     redirects = acs_on(case)
@@ -211,6 +217,10 @@ def acs_breaks_p2p(case: Case) -> Answer:
         return None
     if any(error.status in GPU_PROTECTION for _seen, error in completions(case)):
         return Near(spots(redirects[:1]), "the failing transfers go through an HCA", ("a failing copy within a node",))
+    if done := finished(case):
+        return Near(
+            spots(redirects[:1], done), "the run came to its end with right values", ("a hang or wrong values",)
+        )
     failing = case.of("err.cuda", "p2p.refused")
     evidence = spots(redirects[:3], channels[:2], stuck(case)[:2], failing[:1])
     sought = () if stuck(case) else ("a line after the channels: the log ends there",)
@@ -229,6 +239,8 @@ def iommu_breaks_p2p(case: Case) -> Answer:
         return Near(spots(translating[:1], passing[:1]), "the IOMMU is in pass-through mode", ("a translating IOMMU",))
     if not channels and not case.of("p2p.refused") and not faults:
         return None
+    if not faults and (done := finished(case)):
+        return Near(spots(translating[:1], done), "the run came to its end with right values", ("a hang, or a fault",))
     evidence = spots(faults[:2], translating[:2], channels[:2], stuck(case)[:2])
     return Hit(evidence, words(node=evidence[0].node), "certain" if faults or stuck(case) else "likely")
 

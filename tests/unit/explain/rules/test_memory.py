@@ -212,6 +212,17 @@ def test_redirected_peer_access_is_told(files: Files) -> None:
     assert told(files).verdict == "acs-breaks-p2p"
 
 
+PASSED = "# Out of bounds values : 0 OK\n"
+
+
+def test_redirects_and_translation_of_a_run_that_ends_well_are_only_considered() -> None:
+    files = {"a.log": log("alpha", PEER, "Connected all rings") + PASSED, "lspci.txt": BRIDGE + ACS.format("+")}
+    document = told({**files, "cmdline.txt": IOMMU["command line"]["cmdline.txt"]})
+    assert document.verdict == "none"
+    assert [one.id for one in document.considered] == ["iommu-breaks-p2p", "acs-breaks-p2p"]
+    assert told({**files, "a.log": files["a.log"] + HANG}).verdict == "acs-breaks-p2p"
+
+
 def test_redirects_without_peer_access_are_nothing_wrong() -> None:
     files = {
         "a.log": log("alpha", "Channel 00 : 1[1] -> 0[0] via SHM/direct/direct"),
