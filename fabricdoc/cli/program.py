@@ -97,8 +97,9 @@ def _program(arguments: list[str]) -> int:
 
 def _report(error: FabricdocError, arguments: Sequence[str]) -> int:
     """Say it; where not even that can be written, the status alone must do."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments  # what follows is another's command
     try:
-        terminal.screen(as_json="--json" in arguments, lines="--json-lines" in arguments).error(error)
+        terminal.screen(as_json="--json" in own, lines="--json-lines" in own).error(error)
     except (FabricdocError, OSError, KeyboardInterrupt):
         return error.status
     except Exception:  # noqa: BLE001 - not even the screen works (a broken installation)

@@ -55,6 +55,7 @@ def test_a_gpu_without_it_closes_every_way(fact: object) -> None:
     assert all("server-002" in reason and "GPU 0" in reason for reason in ways(fabric).values())
 
 
+@pytest.mark.long
 def test_what_is_unknown_is_not_open() -> None:
     fabric = changed(servers(), "server-001", "gpu", "*", dma_buf=Unknown(unknown="not read"))
     fabric = changed(fabric, "*", "host", modules=Unknown(unknown="no /proc/modules"))

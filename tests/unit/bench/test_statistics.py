@@ -75,6 +75,7 @@ def wrongly_called(noise: Callable[[random.Random], float], blocks: int, candida
     return wrong, above
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", list(noises()))
 @pytest.mark.parametrize(("blocks", "candidates"), [(6, 1), (6, 5), (6, 12)])
 def test_the_correction_holds_the_error_of_the_whole_family(kind: str, blocks: int, candidates: int) -> None:

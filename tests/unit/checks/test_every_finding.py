@@ -91,6 +91,7 @@ def test_every_id_that_a_check_names_has_its_pair_and_no_other_has_one() -> None
     assert len(ILL) == sum(len(family.ILL) for family in FAMILIES), "an id is in two families"
 
 
+@pytest.mark.long
 @EVERY
 def test_the_fabric_that_has_it_is_told_and_the_one_that_nearly_has_it_is_not(id_: str) -> None:
     assert id_ in ids(has(id_))

@@ -21,6 +21,7 @@ def test_recorded_fabrics_are_silent(name: str) -> None:
     assert ids(check_firewall, RECORDED[name]()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("told", "severity"),
     [

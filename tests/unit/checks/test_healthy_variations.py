@@ -48,6 +48,7 @@ def test_several_variations_alarm_nobody(name: str, names: list[str]) -> None:
     assert alarms(varied(RECORDED[name](), names)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["spark-one-cable", "spark-straight", "servers"])
 @given(names=st.lists(st.sampled_from(NAMES), max_size=4))
 def test_one_node_of_them_alone_alarms_nobody(name: str, names: list[str]) -> None:

@@ -65,6 +65,7 @@ def test_no_answer_keeps_what_it_is_about_alive(ask: object) -> None:
     assert gone() is None
 
 
+@pytest.mark.long
 def test_a_check_of_a_whole_fabric_leaves_nothing_behind() -> None:
     from fabricdoc.checks import check_fabric
 

@@ -71,6 +71,7 @@ def test_evidence_names_the_image_of_its_node() -> None:
     assert naming_images(finding, spark_straight()) is finding
 
 
+@pytest.mark.long
 def test_a_node_is_seen_inside_as_one_object_that_leaves_with_it() -> None:
     fabric = with_images()
     node = fabric.nodes[0]

@@ -29,7 +29,7 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    for command in ("init", "scan", "cables", "bench", "recommend", "export-env", "gate", "runs", "lab", "demo"):
+    for command in ("init", "scan", "cables", "bench", "recommend", "export-env", "gate", "run", "lint", "explain", "runs", "lab"):
         assert f"  {command}" in out
 
 
@@ -74,6 +74,13 @@ def test_wrong_words_are_one_line_and_exit_2(
     assert captured.out == ""
     assert said in captured.err
     assert "Traceback" not in captured.err
+
+
+def test_a_commands_own_json_is_not_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--preset", "absent.toml", "--", "vllm", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert "absent.toml" in err
+    assert out == ""
 
 
 def test_json_errors_are_a_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +132,7 @@ def test_scan_of_this_machine_on_plain_terminals(env: dict[str, str]) -> None:
     assert "local" in done.stdout
 
 
+@pytest.mark.long
 def test_scan_json_is_one_fabric_document() -> None:
     done = run("scan", "--json")
     document = json.loads(done.stdout)
@@ -140,6 +148,7 @@ def test_one_node_has_nothing_to_measure_and_gets_the_line_to_paste() -> None:
     assert "--nodes" in done.stderr
 
 
+@pytest.mark.long
 def test_an_unknown_host_is_named_and_exits_4() -> None:
     done = run("scan", "--nodes", "local,nosuchhost.invalid", "--json")
     assert done.returncode == 4
@@ -186,6 +195,7 @@ def test_the_line_to_paste_measures_to_the_end_without_the_old_limits() -> None:
     assert again(words, blocks=6) == "fabricdoc bench --nodes a,b --profile 'x y' --blocks 6"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "status"), [(["--version"], 0), (["gate", "--preset", "absent.toml"], 2)])
 def test_a_process_ends_with_the_status_and_all_of_its_words(words: list[str], status: int) -> None:
     done = run(*words)

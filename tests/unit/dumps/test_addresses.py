@@ -24,6 +24,7 @@ def spread(first: str, second: str) -> int:
     return a.max_prefixlen - (int(a) ^ int(b)).bit_length()
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(SEEDS, V4, V4)
 def test_ipv4_addresses_share_as_many_bits_as_before(seed: bytes, first: str, second: str) -> None:
@@ -61,6 +62,7 @@ def test_a_mapped_address_follows_its_ipv4(seed: bytes, ip: str) -> None:
     assert len(book.ip(full)) == 39
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(SEEDS, V6, V6)
 def test_ipv6_classes_and_subnets_stay(seed: bytes, first: str, second: str) -> None:

@@ -98,6 +98,7 @@ def test_a_ring_needs_fusion_routing_and_free_choice_of_nics() -> None:
     assert "ring" not in found
 
 
+@pytest.mark.long
 def test_a_chain_is_no_ring() -> None:
     assert not advice(spark_ring(RING[:2]))["subnet-routing"].matters
 

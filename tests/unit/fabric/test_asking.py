@@ -36,6 +36,7 @@ def test_beginning_loads_nothing_heavy() -> None:
     assert answered == [True]
 
 
+@pytest.mark.long
 def test_a_begun_scan_is_read_to_the_same_fabric() -> None:
     specs = [NodeSpec("local", "local")]
     begun = begin_scan(specs)

@@ -181,6 +181,7 @@ FAILURES = st.builds(Failure, st.sampled_from(["rtr", "rts", "mr", "silent", "an
 REPORTS = st.builds(Report, st.lists(PASSINGS, max_size=8).map(tuple), st.just(()), st.none() | FAILURES)
 
 
+@pytest.mark.long
 @given(REPORTS | FAILURES, REPORTS | FAILURES)
 def test_any_outcome_is_judged_and_works_only_if_every_message_passed(
     first: Report | Failure, second: Report | Failure

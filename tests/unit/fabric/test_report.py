@@ -177,6 +177,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.sampled_from(sorted(raw())), JSON)
 def test_any_section_is_read_or_refused_never_worse(section: str, value: Any) -> None:

@@ -124,6 +124,7 @@ def test_the_time_counters_were_watched_is_no_part_of_the_question(monkeypatch: 
     assert node.clock_offset_s == 0.0
 
 
+@pytest.mark.long
 def test_this_machines_own_clock_is_right() -> None:
     (node,) = scan([NodeSpec("a", "local")]).nodes
     assert isinstance(node.clock_offset_s, Unknown) or abs(node.clock_offset_s) < 1.0

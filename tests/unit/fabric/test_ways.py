@@ -208,6 +208,7 @@ def test_eight_nodes_try_each_other_all() -> None:
     assert len(pairs_of(9)) == 8 + 7
 
 
+@pytest.mark.long
 def test_node_0_dials_a_bounded_number() -> None:
     fabric = eight_rail_servers(100)
     nodes = [managed(Fabric(nodes=(one,))).nodes[0] for one in fabric.nodes]

@@ -352,6 +352,7 @@ def test_no_family_and_no_range_raises(family: str, cidr: str) -> None:
 LOADED = "import sys, fabricdoc.nccl as room; room.gid_choices; print(*sorted(m for m in sys.modules if 'nccl' in m))"
 
 
+@pytest.mark.long
 def test_the_front_door_loads_only_this_module() -> None:
     environment = {**os.environ, "PYTHONPATH": str(TREE)}
     done = subprocess.run(

@@ -112,6 +112,7 @@ def test_no_text_breaks_it_and_places_are_inside(text: str) -> None:
         assert 1 <= word.column <= len(lines[word.line - 1]) + 1
 
 
+@pytest.mark.long
 @given(st.lists(st.text(alphabet="ab", max_size=5), min_size=1, max_size=6))
 def test_places_are_lines_and_columns(lines: list[str]) -> None:
     text = Text.of(lines)

@@ -80,6 +80,7 @@ def test_no_port_is_a_mistake_of_the_caller(write: object) -> None:
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,15}", fullmatch=True)
 
 
+@pytest.mark.long
 @given(st.lists(NAMES, min_size=1, max_size=8, unique=True), st.data())
 def test_what_is_written_takes_exactly_those_devices_by_nccls_own_grammar(
     names: list[str], data: st.DataObject

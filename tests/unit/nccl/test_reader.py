@@ -182,6 +182,7 @@ def test_thousands_of_equal_lines_cost_milliseconds() -> None:
     assert time.perf_counter() - started < 1.0, "about 40 ms on a slow core"
 
 
+@pytest.mark.long
 def test_a_line_of_many_marks_is_no_quadratic_work() -> None:
     text = ("A" * 200 + " NCCL ") * 4000 + "\n" + "a:1:2 [0] NCCL INFO Using network IB\n"
     began = time.process_time()

@@ -32,6 +32,7 @@ def asked(root: Path | str, watch_s: float = 0.0) -> tuple[dict[tuple[str, str],
     return {(one.subject, one.source): one for one in found}, said
 
 
+@pytest.mark.long
 def test_both_folders_of_every_port_with_zeros_left_out(tmp_path: Path) -> None:
     spark(tmp_path)
     write_counters(tmp_path / PORT, link_downed=3, port_xmit_data=2**40, packet_seq_err=7)

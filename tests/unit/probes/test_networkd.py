@@ -50,6 +50,7 @@ def test_in_another_network_namespace_the_indexes_mean_nothing(tmp_path: Path, m
     assert not networkd.is_there(str(tmp_path / "elsewhere"))
 
 
+@pytest.mark.long
 def test_the_scan_reads_it_where_no_lldpd_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = machine(tmp_path, monkeypatch, of_1=kept(LEAF))
     told = scan.scan(5.0, root)["lldp"]

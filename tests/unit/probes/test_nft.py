@@ -165,6 +165,7 @@ print(json.dumps([before, nft.ruleset()]))
 """
 
 
+@pytest.mark.long
 def test_rules_in_a_real_kernel() -> None:
     """Chains and rules made in a network namespace of the test's own, read back by the probe."""
     if not nft.is_there(""):

@@ -167,6 +167,7 @@ def test_shards_never_hold_the_zero_they_are_wiped_with() -> None:
     assert max(payload.shard(0)) <= 127
 
 
+@pytest.mark.long
 @given(calls=st.integers(0, 5000), limit=st.integers(1, 200))
 def test_segments_are_few_even_and_complete(calls: int, limit: int) -> None:
     parts = payload.segments(calls, limit)

@@ -65,6 +65,7 @@ def ask(python: str, archive: Path, request: str) -> tuple[int, list[dict[str, A
     return ended.returncode, [json.loads(line.removeprefix(mark)) for line in lines], ended.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("python", pythons())
 def test_one_request_one_report_from_a_zip(tmp_path: Path, python: str) -> None:
     status, messages, stderr = ask(python, packed(tmp_path), '{"do": "scan", "deadline_s": 10}\n')
@@ -210,6 +211,7 @@ def test_a_watch_ends_when_the_controller_is_gone(tmp_path: Path, monkeypatch: p
     assert len(report["counters"]) == 8
 
 
+@pytest.mark.long
 def test_a_watch_lasts_while_somebody_listens(tmp_path: Path) -> None:
     root, waited = str(spark(tmp_path)), list[float]()
 
@@ -223,12 +225,14 @@ def test_a_watch_lasts_while_somebody_listens(tmp_path: Path) -> None:
     assert 0 <= waited[0] <= 0.4
 
 
+@pytest.mark.long
 def test_a_scan_without_time_still_watches_for_as_long_as_asked(tmp_path: Path) -> None:
     report = NodeReport.model_validate(scan.scan(0.1, str(spark(tmp_path)), watch_s=1.0))
     assert report.hcas == Unknown(unknown="time limit")
     assert not isinstance(report.counters, Unknown)
 
 
+@pytest.mark.long
 def test_an_hca_that_hangs_costs_its_ports_and_those_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = spark(tmp_path)
     monkeypatch.setattr(hcas, "LIMIT_S", 0.3)
@@ -256,6 +260,7 @@ def test_counters_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatc
     assert report.watched_s == 0.0
 
 
+@pytest.mark.long
 def test_1024_slots_on_four_hcas_take_little_time(tmp_path: Path) -> None:
     root = str(spark(tmp_path, slots=1024))
     begun = time.process_time()
@@ -300,6 +305,7 @@ def test_no_time_at_all_is_a_report_of_unknowns() -> None:
     assert report.container.kind == limit
 
 
+@pytest.mark.long
 def test_drivers_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "LIMIT_S", 0.2)
     monkeypatch.setattr(gpus, "DEVICES", (os.devnull,))

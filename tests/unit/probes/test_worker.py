@@ -188,6 +188,7 @@ def test_a_soak_goes_on_as_long_as_the_first_rank_says_and_tells_what_was_wrong(
     assert len(together.asked) == 3 and min(together.asked) >= 1
 
 
+@pytest.mark.long
 @given(left_s=st.floats(-5, 1000), each_s=st.floats(0, 100))
 def test_ranks_agree_again_every_moment_and_stop_in_time(left_s: float, each_s: float) -> None:
     rounds = worker._rounds(left_s, each_s)

@@ -185,6 +185,7 @@ def test_streams_that_are_not_there(samples: Any) -> None:
     screen.close()
 
 
+@pytest.mark.long
 def test_a_real_process_tells_stdout_from_stderr() -> None:
     result = subprocess.run(child(), env=environment(), capture_output=True, timeout=60, check=False)
     assert result.returncode == 7
@@ -192,6 +193,7 @@ def test_a_real_process_tells_stdout_from_stderr() -> None:
     assert result.stderr.decode() == ("▸ scan\nlooking at 2 nodes\nfabricdoc: no route\nfix: look at the cable\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("encoding", "cause"), [("ascii", b"caf? ?"), ("latin-1", b"caf\xe9 ?"), ("cp1252", b"caf\xe9 ?")]
 )
@@ -221,6 +223,7 @@ def test_a_closed_pipe_is_quiet_and_leaves_the_status_alone(words: tuple[str, ..
     assert b"no route" in result.stderr
 
 
+@pytest.mark.long
 def test_stderr_closed_too() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -231,6 +234,7 @@ def test_stderr_closed_too() -> None:
     assert result.returncode == 7
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_a_full_disk_is_said_once() -> None:
     with Path("/dev/full").open("wb") as full:

@@ -173,6 +173,7 @@ OPTIONS = [
 VALUES = ["0", "1", "2", "8", "-1", "8k", "999999999", "x", "", "NGRAM", '{"num_speculative_tokens": 2}', "[1]", "{"]
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=300)
 @given(
     lead=st.sampled_from([["vllm", "serve", "M"], ["sglang", "serve"], ["trtllm-serve", "M"]]),

@@ -51,6 +51,7 @@ def test_launches_are_readable_while_the_bench_goes_on(path: Path, run_of, launc
                 assert (got.status, reader.list_runs()[0].status) == ("running", "running")
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(series=st.dictionaries(
     st.builds(SampleKey, st.sampled_from(["graph", "eager"]), st.just("all_reduce"), st.integers(1, 2**40),

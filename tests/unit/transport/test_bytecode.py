@@ -45,6 +45,7 @@ def again(node: NodeSpec = LOCAL, module: str = "scan") -> bytes:
     return payload_for(node, module)
 
 
+@pytest.mark.long
 def test_it_holds_the_modules_of_the_sources_as_bytecode_and_runs(cache: Path) -> None:
     data = payload_for(LOCAL, "scan")
     assert names(data) == [f"{name}c" for name in names(probe_zip("scan"))]

@@ -137,6 +137,7 @@ def test_killing_takes_the_children_of_the_probe_along(start: Start) -> None:
         os.close(handle)
 
 
+@pytest.mark.long
 def test_a_child_that_holds_the_pipes_does_not_hide_the_end(start: Start) -> None:
     channel = start()
     channel.send({"do": "child"})

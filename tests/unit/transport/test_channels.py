@@ -90,6 +90,7 @@ def test_garbage_closes_only_its_node(payload: bytes) -> None:
         assert receive(channels) == ("beta", {"event": "echo", "value": 1})
 
 
+@pytest.mark.long
 def test_close_ends_everything_and_can_be_called_again(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fabricdoc.transport.channels.CLOSE_S", 0.5)
     before = children()
@@ -167,6 +168,7 @@ def test_one_message_of_every_node_is_gathered_and_others_are_passed_over(payloa
     assert gathered == {name: {"event": "echo", "value": 7} for name in ("alpha", "beta")}
 
 
+@pytest.mark.long
 def test_the_silent_nodes_of_a_gathering_are_named(payload: bytes) -> None:
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
         channels.send("alpha", {"do": "echo", "value": 7})

@@ -117,6 +117,7 @@ def test_a_table_whose_name_or_target_is_a_set_means_several_nodes(file: Path) -
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [

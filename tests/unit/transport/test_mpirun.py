@@ -88,6 +88,7 @@ def lossy(clients: Clients) -> Clients:
     return clients
 
 
+@pytest.mark.long
 def test_nothing_is_lost_through_an_mpirun_that_loses_and_never_ends(lossy: Clients, payload: bytes) -> None:
     node = NodeSpec("n", "mpirun:node01", python=sys.executable)
     with open_channels([node], "echo", payload=payload) as channels:
@@ -100,6 +101,7 @@ def test_nothing_is_lost_through_an_mpirun_that_loses_and_never_ends(lossy: Clie
     assert len(lossy.calls("mpirun")) == 1, "nothing had to be ended by a second mpirun"
 
 
+@pytest.mark.long
 def test_an_ask_ends_at_once_too(lossy: Clients, payload: bytes) -> None:
     begun = time.monotonic()
     nodes = [NodeSpec(f"n{number}", f"mpirun:node0{number}", python=sys.executable) for number in range(2)]

@@ -18,6 +18,7 @@ def _totals(runs: int, planted: int, most: int = 8) -> tuple[int, int, int, int]
     return tuple(sum(getattr(one, name) for one in found) for name in ("runs", "crowned", "planted", "seen"))  # type: ignore[return-value]
 
 
+@pytest.mark.long
 def test_few_runs_crown_nobody_and_see_twice_the_smallest_effect() -> None:
     runs, crowned, planted, seen = _totals(3, 2, most=2)
     assert (runs, planted, crowned) == (6, 4, 0)

@@ -150,6 +150,7 @@ def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
             read_preset(path)
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.sampled_from(["schema", "nodes", "fingerprint", "name"]),
     st.recursive(st.integers() | st.text(max_size=4), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["nodes", "ports", "lines", "name"]), inner, max_size=3), max_leaves=8)))  # fmt: skip

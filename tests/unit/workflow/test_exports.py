@@ -32,6 +32,7 @@ def test_unknown_names_are_attribute_errors() -> None:
         workflow.nothing  # noqa: B018
 
 
+@pytest.mark.long
 def test_looking_loads_no_tuning() -> None:
     code = "import sys; from fabricdoc.workflow import look; print('fabricdoc.tuning' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
