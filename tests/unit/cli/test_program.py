@@ -29,7 +29,20 @@ def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    for command in ("init", "scan", "cables", "bench", "recommend", "export-env", "gate", "run", "lint", "explain", "runs", "lab"):
+    for command in (
+        "init",
+        "scan",
+        "cables",
+        "bench",
+        "recommend",
+        "export-env",
+        "gate",
+        "run",
+        "lint",
+        "explain",
+        "runs",
+        "lab",
+    ):
         assert f"  {command}" in out
 
 
