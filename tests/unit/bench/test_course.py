@@ -59,6 +59,7 @@ def test_base_is_in_every_block_twice_and_current_in_every_block_that_searches()
         assert names["mine"] == int(searching)
 
 
+@pytest.mark.long
 def test_the_course_of_the_same_launches_is_the_same_again() -> None:
     assert places(_course().launches) == places(_course().launches)
     assert places(_course(gains={}).launches) != places(_course().launches)

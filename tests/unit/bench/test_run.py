@@ -143,6 +143,7 @@ def test_a_kill_at_any_place_loses_no_launch_and_the_course_goes_on(monkeypatch,
         assert again.plan == whole.plan
 
 
+@pytest.mark.long
 def test_a_run_can_be_killed_again_and_again(monkeypatch, tmp_path) -> None:
     plan, factor, path = plan_of(candidates(2), search="adaptive"), timed(gains={"c1": 1.4}), tmp_path / "r.sqlite"
     whole = sit(monkeypatch, tmp_path / "whole.sqlite", run_of(plan), Script(factor))

@@ -105,6 +105,7 @@ def test_blocks_of_unlike_numbers_of_launches_are_read_by_t() -> None:
     assert subject.block_interval([(0.1, 0.2)] * 6, comparisons=19).method == "t"
 
 
+@pytest.mark.long
 def test_without_the_correction_the_family_errs_far_more_often() -> None:
     chance, wrong = random.Random(4), 0
     for _ in range(300):

@@ -53,6 +53,7 @@ def test_virtual_functions_and_members_of_bonds_are_left_out() -> None:
     assert sizes(changed(fabric, "server-001", "netdev", rail(0, 0).netdev, master="bond0")) == [7]
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(range(8)), unique=True, max_size=8))
 def test_every_active_port_is_in_one_group(dead: list[int]) -> None:
     fabric = eight_rail_servers(1)

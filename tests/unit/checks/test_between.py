@@ -103,6 +103,7 @@ def test_a_hundred_servers_all_odd_make_findings_one_can_read() -> None:
 SECTIONS = ("hcas", "netdevs", "routes", "gpus", "rules", "neighbours", "pcie", "counters")
 
 
+@pytest.mark.long
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.sampled_from(list(RECORDED)), st.sets(st.sampled_from(SECTIONS)), st.integers(0, 3), st.booleans())
 def test_no_section_is_needed_and_nothing_unread_is_a_finding(

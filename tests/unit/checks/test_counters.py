@@ -192,6 +192,7 @@ def test_unread_counters_say_nothing() -> None:
     assert told(changed(spark_pair("one"), "*", "node", counters=Unknown(unknown="no sysfs"))) == []
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(sorted(name for _source, name in rules())) | st.text(max_size=40), st.integers()),

@@ -63,6 +63,7 @@ def test_small_subnets_keep_no_place_for_a_gateway(network: str, first: str) -> 
     assert Taken(Fabric()).free(network) == first
 
 
+@pytest.mark.long
 def test_a_crowded_wide_subnet_is_not_searched_for_ever() -> None:
     taken = Taken(Fabric())
     taken._collected()["10.0.0.0/8"] = {

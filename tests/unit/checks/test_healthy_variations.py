@@ -40,6 +40,7 @@ def test_one_variation_alarms_nobody(name: str, variation: str) -> None:
     assert alarms(varied(RECORDED[name](), [variation])) == []
 
 
+@pytest.mark.long
 @given(st.sampled_from(HEALTHY), st.lists(st.sampled_from(NAMES), min_size=2, max_size=6))
 @example("spark-one-cable", ["renamed", "mtu-1500", "no-gpu-facts", "kernel-log-unreadable", "shuffled-1", "vfs"])
 @example("spark-straight", ["vfs", "renamed", "no-nccl", "mtu-4200", "nodes-turned"])
@@ -96,6 +97,7 @@ def test_a_fault_is_told_under_every_variation(name: str, names: list[str]) -> N
     assert FAULTS[name] in {id_ for id_, _subject in alarms(varied(RECORDED[name](), names))}
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from([name for name in NAMES if not name.startswith("mtu")]), max_size=4))
 def test_an_mtu_of_one_end_alone_is_told_under_every_variation(names: list[str]) -> None:
     fabric = changed(spark_one_cable(), "spark-b", "netdev", "enp1s0f0np0", mtu=1500)

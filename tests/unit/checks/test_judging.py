@@ -34,6 +34,7 @@ def as_words(findings: object) -> list[str]:
     return sorted(map(repr, findings))  # type: ignore[call-overload]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_left_out_had_nothing_to_say(name: str) -> None:
     fabric = ALL[name]()
@@ -54,6 +55,7 @@ def test_every_module_with_a_check_is_in_one_list() -> None:
     assert not set(listed) & between
 
 
+@pytest.mark.long
 def test_one_machine_without_hcas_loads_few_checks() -> None:
     fabric = ALL["laptop"]()
     assert set(checks_for(fabric)) < set(one_node_checks())

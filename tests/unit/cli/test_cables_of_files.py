@@ -36,6 +36,7 @@ def dump(tmp_path: Path) -> Callable[[Fabric], str]:
     return kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["dot", "mermaid"])
 @pytest.mark.parametrize("name", FABRICS)
 def test_a_graph_of_a_dump_is_the_graph_of_its_fabric(
@@ -126,6 +127,7 @@ def test_contradictions_are_wrong_usage_before_any_node_is_asked(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_value_can_be_asked_of_one_node(capsys: pytest.CaptureFixture[str]) -> None:
     main(["cables", "--nodes", "here=local", "--match", "NCCL_SOCKET_IFNAME==lo", "--json"])
     (match,) = json.loads(capsys.readouterr().out)["matches"]

@@ -82,6 +82,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert "next" not in err, "there is no file to look at again"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_it_loads_no_models_and_no_network(form: list[str], folder: Path) -> None:
     """What keeps it quick: neither pydantic nor a room that asks nodes is loaded without a scan."""

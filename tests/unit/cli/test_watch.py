@@ -24,6 +24,7 @@ def test_the_probe_is_asked_to_watch_for_that_long(
     assert "watching their counters for 0.3 s" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_without_it_they_are_read_once(capsys: pytest.CaptureFixture[str]) -> None:
     main(["scan", "--json"])
     (node,) = json.loads(capsys.readouterr().out)["nodes"]

@@ -32,6 +32,7 @@ def test_ipv4_addresses_share_as_many_bits_as_before(seed: bytes, first: str, se
     assert spread(book.ip(first), book.ip(second)) == spread(first, second)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(SEEDS, V4, st.integers(0, 255), st.integers(8, 32))
 def test_a_network_holds_after_what_it_held_before(seed: bytes, ip: str, host: int, prefix: int) -> None:

@@ -73,6 +73,7 @@ def test_what_follows_a_pipe_does_not_matter() -> None:
     assert one.tool == "lspci"
 
 
+@pytest.mark.long
 @given(st.text(max_size=400))
 def test_any_line_is_looked_at(line: str) -> None:
     find_command(line)

@@ -51,6 +51,7 @@ def test_outputs_above_the_first_prompt_belong_to_the_file() -> None:
     assert [one.name for one in found.nodes] == ["n1"]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.unit
 HEAVY = ("pydantic", "rich", "pyroute2", "asyncio", "torch", "tomllib")
 
 
+@pytest.mark.long
 def test_beginning_loads_nothing_heavy() -> None:
     code = (
         "import json, sys\n"
@@ -75,6 +76,7 @@ def test_watching_comes_on_top_of_the_deadline(
     assert asked == [((specs, "scan", request_), {"deadline_s": deadline_s})]
 
 
+@pytest.mark.long
 def test_the_probe_is_told_what_to_look_for_in_the_kernels_log() -> None:
     """Against this machine: the request is taken, whether or not the log may be read here."""
     (node,) = scan([NodeSpec("a", "local")]).nodes
@@ -89,6 +91,7 @@ def test_a_watch_that_is_none_is_refused_before_anything_starts(watch_s: float) 
     assert refused.value.fix
 
 
+@pytest.mark.long
 def test_a_scan_that_watches_says_for_how_long() -> None:
     """Where there is no HCA nothing is watched, and nobody waits."""
     fabric = scan([NodeSpec("a", "local")], watch_s=0.2)

@@ -79,6 +79,7 @@ HEARING = st.builds(
 )
 
 
+@pytest.mark.long
 @given(st.lists(HEARING, max_size=40, unique_by=lambda one: (one.listener, one.sender, one.method)))
 def test_no_pair_is_lost_and_none_has_two_kinds(hearings: list[Hearing]) -> None:
     found = settled(hearings, ())

@@ -171,6 +171,7 @@ def test_without_pci_addresses_the_order_is_not_claimed() -> None:
     assert hcas(match)["spark-a"] == [f"{one.name}:1" for one in listed]
 
 
+@pytest.mark.long
 def test_of_many_nodes_the_remarks_are_bounded() -> None:
     fabric = eight_rail_servers(40)
     nodes = [fabric.nodes[0]]
@@ -212,6 +213,7 @@ def test_no_interface_is_said_with_what_nccl_does() -> None:
     )
 
 
+@pytest.mark.long
 @given(st.text(max_size=30), st.booleans())
 def test_any_value_has_an_answer_on_every_node(value: str, is_hca: bool) -> None:
     asked = Question("NCCL_IB_HCA" if is_hca else "NCCL_SOCKET_IFNAME", value)

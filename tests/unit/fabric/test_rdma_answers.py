@@ -122,6 +122,7 @@ def test_a_pair_left_out_is_no_success() -> None:
     assert read_report(None).failure is not None
 
 
+@pytest.mark.long
 @given(JSON)
 def test_whatever_is_said_nothing_raises(raw: Any) -> None:
     for message in ({"pairs": raw}, {"pairs": [raw]}):
@@ -135,6 +136,7 @@ def test_whatever_is_said_nothing_raises(raw: Any) -> None:
         read_report({"tests": [GOOD_TEST], "laps_us": [], key: raw})
 
 
+@pytest.mark.long
 @given(JSON, st.sampled_from(sorted(GOOD_TEST)))
 def test_a_test_passes_only_as_it_should_be(raw: Any, key: str) -> None:
     report = read_report({"tests": [{**GOOD_TEST, key: raw}], "laps_us": []})
@@ -142,6 +144,7 @@ def test_a_test_passes_only_as_it_should_be(raw: Any, key: str) -> None:
         assert key == "test" or key == "bytes" or (raw in (0, True) and isinstance(raw, int))
 
 
+@pytest.mark.long
 @given(st.text(max_size=2000) | JSON)
 def test_text_is_one_bounded_printable_line(raw: Any) -> None:
     text = clean(raw)

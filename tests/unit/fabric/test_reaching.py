@@ -247,6 +247,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON, st.sampled_from(["ready", "tried"]))
 def test_any_words_of_a_node_are_read_or_its_failure(said: Any, event: str) -> None:
     plan = Plan(ports=(29500,))

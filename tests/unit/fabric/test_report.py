@@ -148,6 +148,7 @@ def test_numbers_have_a_bound() -> None:
     assert "JSON" in refusal(report) or "range" in refusal(report)
 
 
+@pytest.mark.long
 def test_nesting_has_a_bound() -> None:
     deep: Any = 1
     for _ in range(MAX_DEPTH):

@@ -237,6 +237,7 @@ def test_selecting_again_changes_nothing_and_a_lost_node_takes_its_lists_away() 
 CAGES = st.integers(0, 1)
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.tuples(st.integers(0, 2), CAGES), st.tuples(st.integers(0, 2), CAGES)), max_size=3))
 def test_any_cabling_of_three_lists_proven_ports_only(wires: list[Wire]) -> None:
     used: set[tuple[int, int]] = set()

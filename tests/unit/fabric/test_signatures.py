@@ -70,6 +70,7 @@ def test_lines_of_a_healthy_node_are_not(line: str) -> None:
     assert kernel_log.found_in(iter([line]), kernel_log.compiled(list(kernel_signatures()))) == []
 
 
+@pytest.mark.long
 def test_no_pattern_takes_long_on_a_hostile_line() -> None:
     """Backtracking that grows with the square of a record's 8 KiB would be seconds, not milliseconds."""
     import time

@@ -74,12 +74,12 @@ def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_labs(
         "dev -m ruff check .",
         "dev -m ruff format --check .",
         "dev -m mypy fabricdoc tools",
-        'dev -m pytest -m "unit and not long" -n 2 tests/unit',
+        'dev -m pytest -p no:rerunfailures -n 2 -m "unit and not long" tests/unit',
         "dev -m pytest --reruns 1 -rR -m lab tests/lab/test_smoke.py",
     ]
     assert test[: len(check)] == check
     assert [line.split("tools/run ")[1] for line in test[len(check) :]] == [
-        "dev -m pytest -m long -n 2 tests/unit",
+        "dev -m pytest -p no:rerunfailures -n 2 -m long tests/unit",
         "dev -m pytest --reruns 1 -rR -m lab",
         "dev -m pytest --reruns 1 -rR -m roce tests/roce -rs --durations=0 --durations-min=1",
     ]

@@ -94,6 +94,7 @@ def test_a_changed_a_missing_and_a_left_over_schema_are_seen(tmp_path: Path) -> 
     assert schemas.stale(tmp_path) == ["gate-1.json", "old-1.json", "run-1.json"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_a_schema_is_a_valid_one(kind: type[Document]) -> None:
     schema = committed(kind)

@@ -142,6 +142,7 @@ def test_a_node_that_dies_unheard_is_an_error() -> None:
         await_pause(_said(b""))
 
 
+@pytest.mark.long
 def test_a_child_whose_parent_is_gone_already_ends_at_once() -> None:
     code = (
         "import sys; from fabricdoc.lab.kernel import die_with_parent; die_with_parent(int(sys.argv[1])); print('on')"

@@ -77,6 +77,7 @@ def test_the_holders_own_error_is_passed_on(holder_runs) -> None:  # type: ignor
     assert (error.id, error.message, error.fix) == ("no-veth", "m", "f")
 
 
+@pytest.mark.long
 def test_a_silent_holder_meets_the_deadline_and_is_killed(holder_runs, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(opening, "BRING_UP_S", 0.3)
     monkeypatch.setattr(opening, "END_S", 0.1)

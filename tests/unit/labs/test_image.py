@@ -65,6 +65,7 @@ def test_a_failed_build_leaves_nothing_and_a_killed_one_is_cleared(cache: Path) 
     assert not list(cache.glob("*.part-*"))
 
 
+@pytest.mark.long
 def test_a_second_builder_waits_for_the_first(cache: Path) -> None:
     begun, built = threading.Event(), []
 

@@ -34,6 +34,7 @@ def test_one_unknown_address_leaves_the_order_as_it_was_listed() -> None:
     assert in_device_order([*others, blind]) == [*others, blind]
 
 
+@pytest.mark.long
 @given(st.permutations(range(4)))
 def test_any_listing_gives_one_numbering(order: list[int]) -> None:
     hcas = sparks()

@@ -305,6 +305,7 @@ def test_no_mixture_of_its_own_words_breaks_it(pieces: list[str]) -> None:
     assert bounded(read_proof("".join(pieces)))
 
 
+@pytest.mark.long
 def test_a_log_of_endless_variety_stays_bounded() -> None:
     line = INFO + "AllReduce: {0} Bytes -> Algo RING proto LL channel{{Lo..Hi}}={{0..1}}\n"
     line += (

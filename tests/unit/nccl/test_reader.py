@@ -162,6 +162,7 @@ def stream(count: int) -> Iterator[str]:
         yield CHOICE.format(number)
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_log() -> None:
     for _ in read_events(stream(600)):
         pass

@@ -228,6 +228,7 @@ def test_the_selection_is_what_nccls_code_answers(row: dict[str, str]) -> None:
     assert " ".join(f"{name}:{number}" for name, number in expand(row["value"], both).ports) == row["taken"]
 
 
+@pytest.mark.long
 @given(st.text(max_size=80))
 def test_any_text_is_read(value: str) -> None:
     found = expand(value, spark())

@@ -100,6 +100,7 @@ def test_a_damaged_file_from_the_start_is_refused(tmp_path: Path) -> None:
         text_of(written(tmp_path / "bad.gz", b"\x1f\x8b\x08\x00" + b"\xff" * 200))
 
 
+@pytest.mark.long
 def test_a_bomb_is_refused_and_says_how_much_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "FREE_BYTES", 4 << 20)
     path = written(tmp_path / "bomb.gz", gzip.compress(b"\0" * (16 << 20)))

@@ -61,6 +61,7 @@ def test_a_soft_device_without_port_counters_has_only_the_others(tmp_path: Path)
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["", "many", "-1", str(2**63), "1" * 5000, "N/A (no PMA)", "\x00"])
 def test_what_is_no_counter_of_63_bits_is_left_out(tmp_path: Path, text: str) -> None:
     spark(tmp_path, SPARK[:1])
@@ -82,6 +83,7 @@ def test_a_child_that_said_nothing_leaves_its_reason() -> None:
     assert counters.from_said({}, "no answer within 5 s") == {"unknown": "no answer within 5 s"}
 
 
+@pytest.mark.long
 def test_what_was_said_before_a_hang_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server(tmp_path, rails=3, slots=16)
     whole = counters.sample

@@ -108,6 +108,7 @@ def test_silence_after_the_connection_is_told_apart(monkeypatch: pytest.MonkeyPa
         assert called(server.getsockname()[1])["outcome"] == "silent"
 
 
+@pytest.mark.long
 def test_no_answer_at_all_is_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A listener whose queue is full drops SYNs, as a firewall does."""
     monkeypatch.setattr(dial, "DIAL_S", 0.3)

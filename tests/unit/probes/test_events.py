@@ -80,6 +80,7 @@ def test_noise_is_refused_and_never_crashes(line: bytes) -> None:
         parse_event(line)
 
 
+@pytest.mark.long
 @given(event=EVENTS, data=st.data(), wrong=st.sampled_from([None, [], {}, "x\x00", -1.5, True, float("nan"), [None]]))
 def test_a_field_of_the_wrong_kind_is_refused_or_equal(event: dict[str, Any], data: st.DataObject, wrong: Any) -> None:
     field = data.draw(st.sampled_from(sorted(set(event) - {"event"})))

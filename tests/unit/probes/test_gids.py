@@ -108,6 +108,7 @@ def test_a_slot_of_rubbish_is_refused_with_words(tmp_path: Path) -> None:
         read_table(str(tmp_path))
 
 
+@pytest.mark.long
 @given(st.binary(max_size=80))
 def test_any_slot_is_a_gid_empty_or_refused(data: bytes) -> None:
     with TemporaryDirectory() as folder:

@@ -202,6 +202,7 @@ def test_a_gb10_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "-lgc" in gpu.sm_clock_cap_mhz.unknown
 
 
+@pytest.mark.long
 def test_a_cuinit_that_hangs_costs_only_cudas_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a real child: what NVML said is kept, and the child ends at CUDA's own limit."""
     monkeypatch.setattr(cuda, "LIMIT_S", 0.2)

@@ -111,6 +111,7 @@ def test_children_of_others_sessions_are_left_alone(monkeypatch: pytest.MonkeyPa
     assert [one.pid for one in strays({10}, {7}, alone=True)] == [11, 12]
 
 
+@pytest.mark.long
 def test_an_adopter_becomes_the_parent_of_what_a_rank_leaves() -> None:
     program = (
         "import os, subprocess, sys\n"

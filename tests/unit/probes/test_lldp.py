@@ -121,6 +121,7 @@ def test_nothing_to_listen_on_is_answered_at_once(wires: tuple[Wire, int, int]) 
     assert "unknown" in said(reads)["lldp"]
 
 
+@pytest.mark.long
 def test_it_hears_until_the_time_is_over_and_not_when_nobody_waits(wires: tuple[Wire, int, int]) -> None:
     wire, _tells, _reads = wires
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -61,6 +61,7 @@ def test_without_its_socket_nobody_is_asked(tmp_path: Path) -> None:
     assert "--lldp" in found["unknown"]
 
 
+@pytest.mark.long
 def test_the_scan_asks_in_a_child_and_reports(tmp_path: Path) -> None:
     (tmp_path / "told").write_text(json0(BETA))
     report = scan.scan(5.0, node(tmp_path, f"cat {tmp_path}/told"))
@@ -84,6 +85,7 @@ def test_a_hanging_lldpcli_is_ended(tmp_path: Path) -> None:
     assert asked(root, limit_s=0.7) == {"unknown": "lldpcli gave no answer within 0.2 s"}
 
 
+@pytest.mark.long
 def test_noise_is_a_reason(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Expecting value"):
         asked(node(tmp_path, "echo hello"))

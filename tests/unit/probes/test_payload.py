@@ -39,6 +39,7 @@ def test_total_is_the_sum_of_what_every_rank_sends(world: int, bits: int) -> Non
     assert tuple(sums) == payload.total(world, bits)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(world=st.integers(1, 40), bits=BITS, order=st.randoms(use_true_random=False))
 def test_first_sum_is_exact_in_any_order(world: int, bits: int, order: object) -> None:
@@ -67,6 +68,7 @@ def test_each_kind_keeps_what_is_said_of_it_and_torch_agrees(dtype: str) -> None
         assert int(lost) != (1 << bits) + 1
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(world=WORLDS, dtype=DTYPES)
 @example(world=2, dtype="bfloat16")
@@ -98,6 +100,7 @@ def test_two_ranks_may_run_so_many_calls(dtype: str, calls: int) -> None:
     assert payload.chain_limit(2, dtype) >= calls
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(world=st.integers(1, 64), dtype=DTYPES, order=st.randoms(use_true_random=False))
 def test_one_sum_is_exact_in_any_order_and_any_kind(world: int, dtype: str, order: object) -> None:

@@ -79,12 +79,14 @@ def test_one_request_one_report_from_a_zip(tmp_path: Path, python: str) -> None:
     assert report.host.python != Unknown(unknown="time limit")
 
 
+@pytest.mark.long
 def test_another_request_is_refused(tmp_path: Path) -> None:
     status, messages, _stderr = ask(sys.executable, packed(tmp_path), '{"do": "format"}\n')
     assert status == 2
     assert messages == [{"event": "error", "message": "the scan probe only knows the request scan"}]
 
 
+@pytest.mark.long
 def test_a_controller_that_is_gone_gets_no_answer(tmp_path: Path) -> None:
     assert ask(sys.executable, packed(tmp_path), "")[:2] == (1, [])
 
@@ -119,6 +121,7 @@ def test_only_a_sane_watch_is_taken(monkeypatch: pytest.MonkeyPatch, asked: Any,
     assert taken(monkeypatch, {"deadline_s": 4, "watch_s": asked}) == [(4.0, seconds)]
 
 
+@pytest.mark.long
 def test_a_recorded_spark_is_a_valid_report(tmp_path: Path) -> None:
     report = NodeReport.model_validate(scan.scan(10, str(spark(tmp_path))))
     assert not isinstance(report.hcas, Unknown)
@@ -145,6 +148,7 @@ last.write_text("1")
 """
 
 
+@pytest.mark.long
 def test_watched_counters_come_with_what_they_grew_by(tmp_path: Path) -> None:
     base = spark(tmp_path, slots=4) / "sys/class/infiniband"
     first, last = base / "roceP2p1s0f0/ports/1/counters/gate", base / "rocep1s0f1/ports/1/counters/gate"
@@ -163,6 +167,7 @@ def test_watched_counters_come_with_what_they_grew_by(tmp_path: Path) -> None:
     assert 0.05 <= report.watched_s < 20
 
 
+@pytest.mark.long
 def test_without_an_hca_no_child_is_started_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sys/class").mkdir(parents=True)
     started: list[float] = []
@@ -249,6 +254,7 @@ def test_an_hca_that_hangs_costs_its_ports_and_those_after_it(tmp_path: Path, mo
     assert not isinstance(report.counters, Unknown)
 
 
+@pytest.mark.long
 def test_counters_that_hang_cost_their_own_limit_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = spark(tmp_path)
     monkeypatch.setattr(counters, "LIMIT_S", 0.3)
@@ -284,6 +290,7 @@ def test_what_hangs_costs_only_itself_and_what_comes_after(tmp_path: Path) -> No
     assert isinstance(report.gpus, Unknown)
 
 
+@pytest.mark.long
 def test_a_driver_that_hangs_leaves_interfaces_and_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ethtool, "read_settings", lambda _wanted: time.sleep(60))
     monkeypatch.setattr(netdevs, "LIMIT_S", 0.2)

@@ -85,6 +85,7 @@ def test_one_way_is_dashed_and_says_so() -> None:
     assert graph_text(fabric, "dot").count("style=dashed") == graph_text(fabric, "mermaid").count("-.-") == 1
 
 
+@pytest.mark.long
 def test_edges_grow_with_ports_not_with_pairs() -> None:
     assert len(graph_text(eight_rail_servers(40), "dot").splitlines()) < 40 * 8 * 6
 

@@ -22,6 +22,7 @@ def test_every_kind_renders(samples: Any, shown: Any) -> None:
         assert shown(render(document)).strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100])
 def test_everything_fits(samples: Any, shown: Any, width: int) -> None:
     for document in (*samples.all(), *samples.all_long()):

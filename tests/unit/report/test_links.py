@@ -48,6 +48,7 @@ def test_a_chains_end_shows_its_dead_ports(shown: Any) -> None:
     assert found.count("dead: no carrier") == 4
 
 
+@pytest.mark.long
 def test_a_switch_names_who_is_on_it(shown: Any) -> None:
     found = text(spark_switch(), shown, 120)
     assert "spark-b, spark-c, spark-d  switch" in found
@@ -60,6 +61,7 @@ def test_a_node_without_a_link_says_so(shown: Any) -> None:
     assert "gamma\n  no link" in text(three, shown)
 
 
+@pytest.mark.long
 def test_above_eight_nodes_there_is_a_matrix_and_no_line_per_link(shown: Any) -> None:
     assert "meets" in text(eight_rail_servers(8), shown)
     found = text(eight_rail_servers(9), shown)

@@ -29,6 +29,7 @@ def cabled(count: int, *, ring: bool = True) -> Fabric:
     return Fabric(nodes=nodes, links=tuple(link((a, "p0", None), (b, "p1", None)) for a, b in pairs))
 
 
+@pytest.mark.long
 def test_healthy_servers_are_one_row(shown: Any) -> None:
     found = text(eight_rail_servers(40), shown)
     assert "server-001 ... server-040 (40 nodes)  1  1  1  1  1  1  1  1" in found
@@ -42,6 +43,7 @@ def test_rails_cabled_to_each_others_leaf_are_named(shown: Any) -> None:
     assert "server-001 ... server-039 (39 nodes)  1  1  1  1  1  1  1  1" in found
 
 
+@pytest.mark.long
 def test_a_port_without_a_link_is_a_gap_and_named_below(shown: Any) -> None:
     found = text(eight_rail_servers(40, bad_rail=2, fault="down"), shown)
     assert "server-040                            1  1  -  1  1  1  1  1" in found
@@ -89,6 +91,7 @@ def test_many_nodes_take_no_more_room_than_forty(shown: Any, width: int) -> None
     assert max(map(len, many.splitlines())) <= width
 
 
+@pytest.mark.long
 def test_all_odd_nodes_and_many_wires_stay_bounded(shown: Any) -> None:
     """Every node on wires of its own: kinds and wires are cut, with how many are left out."""
     names = [f"n{number:03}" for number in range(60)]

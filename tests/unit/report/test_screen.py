@@ -137,6 +137,7 @@ def test_a_command_is_suggested_once(record: Any, samples: Any) -> None:
     assert said.err.count("export-env") == 1
 
 
+@pytest.mark.long
 def test_colour_on_a_terminal_and_nowhere_else(record: Any, samples: Any) -> None:
     def coloured(env: dict[str, str], *, terminal: bool) -> bool:
         said = record(env, terminal=terminal)
@@ -279,6 +280,7 @@ def on_terminal(**extra: str) -> str:
     return said.decode()
 
 
+@pytest.mark.long
 def test_a_real_terminal() -> None:
     said = on_terminal()
     assert "\x1b[1;31merror: \x1b[0m" in said

@@ -40,6 +40,7 @@ def test_a_crossed_pair_has_a_block_for_each_node(shown: Any) -> None:
     assert "rendezvous on spark-a (node 0), on every rank:\n  export MASTER_ADDR=192.168.100.10\n" in found
 
 
+@pytest.mark.long
 def test_nodes_that_are_alike_share_a_block(shown: Any) -> None:
     assert "on spark-a, spark-b: every port" in text(spark_pair("one"), shown)
     many = text(eight_rail_servers(40), shown)

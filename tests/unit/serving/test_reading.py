@@ -120,6 +120,7 @@ def test_json_of_another_form_is_an_input_error(text: str) -> None:
         parse_profile(text, "x.json", is_json=True)
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

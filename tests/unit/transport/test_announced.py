@@ -48,6 +48,7 @@ def test_where_there_is_no_avahi_or_no_port_nobody_is_announced(
     assert announced_peers({"p0"}) == ()
 
 
+@pytest.mark.long
 def test_an_avahi_that_does_not_answer_costs_its_deadline(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(announced, "DEADLINE_S", 0.3)
     clients.write("avahi-browse", "#!/bin/sh\nexec sleep 60\n")

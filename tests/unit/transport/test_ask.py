@@ -42,12 +42,14 @@ def test_answers_come_in_the_nodes_order_whatever_fails(payload: bytes) -> None:
     assert children() == before
 
 
+@pytest.mark.long
 def test_answers_say_when_their_question_was_put(payload: bytes) -> None:
     before = time.time()
     (answer,) = ask([NodeSpec("a", "local")], "echo", {"do": "echo", "value": 7}, deadline_s=20, payload=payload)
     assert before - 0.1 <= answer.asked_at <= time.time() - answer.seconds + 0.1
 
 
+@pytest.mark.long
 def test_a_probe_runs_inside_what_it_is_put_into(payload: bytes, tmp_path: Path) -> None:
     """The command of a container stands in the python's place, and gets the python's arguments."""
     box = tmp_path / "box"
@@ -84,6 +86,7 @@ def test_a_probe_that_answers_and_does_not_end_costs_no_answer(payload: bytes, m
     assert (answer.message, answer.error) == ({"event": "one"}, None)
 
 
+@pytest.mark.long
 def test_an_answer_without_one_is_explained(payload: bytes) -> None:
     died, broke = (
         ask(locals_(1), "echo", request, deadline_s=20, payload=payload)[0]
@@ -100,6 +103,7 @@ def test_more_nodes_than_run_at_once_all_answer(payload: bytes, monkeypatch: pyt
     assert [answer.message for answer in answers] == [{"event": "echo", "value": 1}] * 5
 
 
+@pytest.mark.long
 def test_never_more_than_the_limit_run_at_once(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "AT_ONCE", 2)
     real = step

@@ -85,6 +85,7 @@ def other(monkeypatch: pytest.MonkeyPatch) -> NodeSpec:
     bytecode._packed.cache_clear()
 
 
+@pytest.mark.long
 def test_another_machines_python_gets_it_where_it_says_that_it_reads_it(
     cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_another_machines_python_gets_it_where_it_says_that_it_reads_it(
     assert answer.error is None and answer.message is not None
 
 
+@pytest.mark.long
 def test_and_the_sources_where_it_does_not(cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fabricdoc.transport.loader.MAGIC_NUMBER", b"\0\0\r\n")
     monkeypatch.setattr(ASK, "packed_for", lambda *_: b"this is no bytecode")
@@ -130,6 +132,7 @@ def test_nothing_is_kept_for_a_probe_that_is_none(cache: Path) -> None:
     assert not cache.exists()
 
 
+@pytest.mark.long
 def test_a_source_that_changed_makes_it_anew(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again()
     (kept,) = cache.iterdir()
@@ -139,6 +142,7 @@ def test_a_source_that_changed_makes_it_anew(cache: Path, monkeypatch: pytest.Mo
     assert kept.stat().st_ino != before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["cut", "writable", "link", "folder", "pipe"])
 def test_a_kept_file_that_can_not_be_believed_is_made_anew(cache: Path, damage: str, tmp_path: Path) -> None:
     first = again()

@@ -91,6 +91,7 @@ def test_a_node_that_reads_nothing_does_not_block_the_sender(start: Start, monke
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["PREFIX{nope\n", "PREFIX[1]\n", 'PREFIX{"a":NaN}\n'])
 def test_garbage_ends_the_node_and_keeps_what_came_before(start: Start, text: str) -> None:
     channel = start()

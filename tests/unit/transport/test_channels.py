@@ -26,6 +26,7 @@ def receive(channels: Channels) -> tuple[str, dict[str, Any]]:
     return got
 
 
+@pytest.mark.long
 def test_conversations_are_merged_and_named(payload: bytes) -> None:
     before = children()
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
@@ -41,6 +42,7 @@ def test_conversations_are_merged_and_named(payload: bytes) -> None:
     assert children() == before
 
 
+@pytest.mark.long
 def test_a_node_that_ends_says_farewell_once_after_its_last_message(payload: bytes) -> None:
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
         channels.send("alpha", {"do": "complain", "text": "ouch\n"})
@@ -81,6 +83,7 @@ def test_receiving_without_waiting_still_reads_what_is_there(payload: bytes) -> 
         assert got == ("alpha", {"event": "echo", "value": 1})
 
 
+@pytest.mark.long
 def test_garbage_closes_only_its_node(payload: bytes) -> None:
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
         channels.send("alpha", {"do": "raw", "text": "PREFIX{nope\n"})
@@ -105,6 +108,7 @@ def test_close_ends_everything_and_can_be_called_again(payload: bytes, monkeypat
         channels.send("beta", {"do": "echo", "value": 1})
 
 
+@pytest.mark.long
 def test_messages_still_queued_are_written_before_stdin_closes(payload: bytes, tmp_path: Path) -> None:
     note = tmp_path / "note"
     node = NodeSpec("alpha", "local", env={"NOTE": str(note)})
@@ -127,6 +131,7 @@ def test_every_node_that_does_not_start_is_named_and_none_is_left(payload: bytes
     assert children() == before
 
 
+@pytest.mark.long
 def test_a_start_that_takes_too_long_is_late(payload: bytes, tmp_path: Path) -> None:
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
@@ -140,6 +145,7 @@ def test_a_start_that_takes_too_long_is_late(payload: bytes, tmp_path: Path) -> 
     assert children() == before
 
 
+@pytest.mark.long
 def test_more_nodes_than_start_at_once_all_start(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fabricdoc.transport.channels.AT_ONCE", 1)
     nodes = [NodeSpec(f"n{number}", "local") for number in range(3)]
@@ -153,6 +159,7 @@ def test_names_used_twice_are_refused(payload: bytes) -> None:
         open_channels([ALPHA, ALPHA], "echo", payload=payload)
 
 
+@pytest.mark.long
 def test_the_end_of_the_block_by_an_exception_closes_too(payload: bytes) -> None:
     before = children()
     with pytest.raises(KeyboardInterrupt), open_channels([ALPHA], "echo", payload=payload):

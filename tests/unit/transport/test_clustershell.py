@@ -52,6 +52,7 @@ def ranges(width: int) -> st.SearchStrategy[str]:
     return st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(1, 4)).map(written)
 
 
+@pytest.mark.long
 @given(st.integers(2, 3), st.data())
 def test_a_set_means_the_same_nodes_in_both(width: int, data: st.DataObject) -> None:
     brackets = data.draw(st.lists(st.lists(ranges(width), min_size=1, max_size=3), min_size=1, max_size=2))
@@ -81,6 +82,7 @@ def test_what_it_refuses_is_a_usage_error(item: str, words: str) -> None:
         parse_nodes([item], Config())
 
 
+@pytest.mark.long
 def test_a_sites_groups_wildcards_and_operators(tmp_path: Path) -> None:
     (tmp_path / "groups.conf").write_text(GROUPS)
     (tmp_path / "groups.txt").write_text("compute: node[01-04]\ngpu: node[03-04],gpu1\n")

@@ -54,6 +54,7 @@ def test_bytes_that_are_no_text_become_text() -> None:
     assert said.stdout == "\ufffd\n"
 
 
+@pytest.mark.long
 def test_what_does_not_end_is_ended() -> None:
     before, begun = children(), time.monotonic()
     with pytest.raises(NodeError, match=r"did not end within 0\.3 s") as late:
@@ -63,6 +64,7 @@ def test_what_does_not_end_is_ended() -> None:
     assert children() == before
 
 
+@pytest.mark.long
 def test_what_holds_the_pipes_open_is_ended_too() -> None:
     code = "import os, time\nif os.fork() == 0:\n time.sleep(60)"
     with pytest.raises(NodeError, match="did not end within"):

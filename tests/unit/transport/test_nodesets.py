@@ -58,6 +58,7 @@ def test_two_sets_mean_every_pair_the_last_one_fastest(
     assert list(expand(f"{rack}{racks[0]}{host}{hosts[0]}{end}")) == wanted
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(PREFIXES, brackets()), min_size=1, max_size=4))
 def test_a_list_is_its_words_one_after_the_other(sets: list[tuple[str, tuple[str, list[str]]]]) -> None:
     words = [prefix + text for prefix, (text, _) in sets]

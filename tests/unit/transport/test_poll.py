@@ -27,6 +27,7 @@ def test_a_step_without_anything_to_do_takes_one_slice_at_most() -> None:
     step([], -1)
 
 
+@pytest.mark.long
 def test_waiting_has_an_end() -> None:
     begun = time.monotonic()
     assert not step_until([], lambda: False, 0.3)
@@ -40,6 +41,7 @@ def test_a_willing_probe_is_given_its_grace(payload: bytes) -> None:
     assert (channel.status, channel.killed) == (0, False)
 
 
+@pytest.mark.long
 def test_an_unwilling_probe_is_killed_after_it(payload: bytes) -> None:
     channel = started(payload)
     channel.send({"do": "stop"})

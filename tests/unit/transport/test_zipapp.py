@@ -25,6 +25,7 @@ def modules(data: bytes) -> set[str]:
     return {name.removeprefix("probes/").removesuffix(".py") for name in names(data)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["scan", "beacon", "lldp", "reach", "rdma_ping", "settings", "agent"])
 def test_the_zip_of_a_probe_holds_what_it_imports_and_that_is_enough(module: str, tmp_path: Path) -> None:
     path = tmp_path / "probe.zip"

@@ -42,6 +42,7 @@ def test_four_recorded_runs_are_read_with_every_block_of_base() -> None:
     assert found[0].blocks[0][1][20480] == pytest.approx(math.log(100.8))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["differences", "launches"])
 def test_a_resampled_run_keeps_the_level_and_the_spread_of_what_was_recorded(kind: str) -> None:
     source = recorded()[2]

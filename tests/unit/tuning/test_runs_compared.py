@@ -87,6 +87,7 @@ def test_cells_of_one_run_alone_are_counted_and_none_in_common_is_inconclusive(s
         compare_runs(first, second.model_copy(update={"launches": ()}))
 
 
+@pytest.mark.long
 def test_runs_without_an_effect_are_rarely_called_different(synthetic) -> None:
     called = 0
     for seed in range(40):

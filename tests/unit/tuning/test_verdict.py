@@ -343,6 +343,7 @@ def test_an_effect_of_twice_and_more_is_told_as_a_factor(synthetic, profile) -> 
     assert re.search(r"about \d+ blocks would show 5.0 % \(\d+ launches\)|no number of blocks", verdict.advice[0])
 
 
+@pytest.mark.long
 def test_the_smallest_effect_is_about_what_is_just_found(synthetic, profile) -> None:
     """An effect twice the smallest is nearly always called, one of a third of it hardly ever."""
     smallest = judge(synthetic(noise=0.03, seed=5).run(), profile, "decode").smallest_effect
@@ -398,6 +399,7 @@ def test_a_run_can_be_judged_again_with_the_same_answer(synthetic, profile) -> N
     assert first == second
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6), blocks=st.integers(0, 8), confirm=st.integers(0, 8), noise=st.floats(0.001, 0.2),

@@ -115,6 +115,7 @@ def test_what_a_node_says_is_not_trusted(monkeypatch: pytest.MonkeyPatch, values
     assert all(name.startswith("NCCL_") and len(value) <= 4096 for name, value in found.items())
 
 
+@pytest.mark.long
 def test_the_real_probe_reads_a_real_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """This very process, whose environment at its start is in /proc."""
     started = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace").split("\0")
@@ -127,6 +128,7 @@ def test_the_real_probe_reads_a_real_process(monkeypatch: pytest.MonkeyPatch, tm
             read_on_nodes(source, HERE)
 
 
+@pytest.mark.long
 def test_the_real_probe_reads_a_real_file_and_names_a_missing_process(tmp_path: Path) -> None:
     file = tmp_path / "serve.env"
     file.write_text("export NCCL_ALGO='ring;allreduce:tree'\nHF_TOKEN=x\n")

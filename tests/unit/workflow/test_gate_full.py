@@ -184,6 +184,7 @@ def test_an_ill_node_among_many_is_blamed_alone_after_a_second_test(monkeypatch:
     assert [sorted(key[:2]) for key in world.waves[10]], "the retest came after all rounds"
 
 
+@pytest.mark.long
 def test_one_broken_link_among_many_names_the_pair_and_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
     one, fabric = servers(6)
     a, b = fabric.nodes[0].name, fabric.nodes[3].name

@@ -168,6 +168,7 @@ def test_ports_that_are_named_beat_the_line() -> None:
         ports_of(asked(ports=(0,)))
 
 
+@pytest.mark.long
 @given(st.lists(st.text(max_size=12) | st.sampled_from(["--port", "--master-port", "--dist-init-addr"]), max_size=8))
 def test_any_launch_line_has_ports(words: list[str]) -> None:
     ports = ports_of(asked(launch=tuple(words)))

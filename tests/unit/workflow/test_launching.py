@@ -129,6 +129,7 @@ def test_what_export_refuses_is_not_started(one: Preset, id: str) -> None:
     assert "--format" not in caught.value.fix
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.from_regex(r"[A-Z_]{1,12}", fullmatch=True), st.text(max_size=20), max_size=5))
 def test_any_environment_keeps_all_that_the_preset_does_not_hold(environ: dict[str, str]) -> None:
     made = start(pair(), {**ENV, **environ}, name=HEAD)

@@ -102,6 +102,7 @@ def test_what_all_commands_of_a_script_get_is_told_once() -> None:
     assert ids(lint_files([script])) == [("run.sh", 1, "gid-index-pinned")]
 
 
+@pytest.mark.long
 def test_hostile_files_are_told_shortly() -> None:
     found = lint_files([put("a.env", "".join(f"NCCL_WHAT_{number}=1\n" for number in range(5000)))])
     assert len(found.remarks) == MOST_REMARKS and "more remarks are left out" in found.told[0]

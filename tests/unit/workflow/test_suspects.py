@@ -54,6 +54,7 @@ def test_no_healthy_node_is_blamed_whatever_is_wrong(world: World, most: int | N
     assert set(blame(first, again).nodes) <= world.ill | met_broken
 
 
+@pytest.mark.long
 @given(WORLDS)
 def test_after_all_rounds_no_healthy_node_is_blamed_at_all(world: World) -> None:
     """Everybody met everybody: a healthy node passed with somebody, or there is nobody to blame it."""

@@ -23,6 +23,7 @@ KEYS = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=8))
 def test_any_object_is_read(found: dict[str, Any]) -> None:
     for read in (ip_json.interface, ip_json.route, ip_json.neighbour, ip_json.rule):

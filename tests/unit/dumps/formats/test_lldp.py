@@ -93,6 +93,7 @@ def test_an_id_that_is_no_text_is_no_fact(value: object) -> None:
     assert neighbours(json.dumps({"lldp": {"interface": {"e0": entry}}})) == {("e0", 0): {"system": "leaf"}}
 
 
+@pytest.mark.long
 def test_a_flood_of_neighbours_is_bounded() -> None:
     entry = {"name": "e0", "port": {"id": {"value": "x"}}}
     text = json.dumps({"lldp": {"interface": [entry] * (lldp.MAX_NEIGHBOURS + 5)}}, indent=0)
