@@ -13,6 +13,7 @@ from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
     from fabricdoc.checks.catalogue import Meaning, load_catalogue
+    from fabricdoc.checks.gpudirect import gpus_of
     from fabricdoc.checks.judging import check_fabric, judged
     from fabricdoc.checks.limits import limit
     from fabricdoc.checks.platforms import is_gb10
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "catalogue": ("Meaning", "load_catalogue"),
+    "gpudirect": ("gpus_of",),
     "judging": ("check_fabric", "judged"),
     "limits": ("limit",),
     "platforms": ("is_gb10",),
@@ -33,6 +35,7 @@ __all__ = [
     "Ring",
     "Segment",
     "check_fabric",
+    "gpus_of",
     "is_gb10",
     "judged",
     "limit",

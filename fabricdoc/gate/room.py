@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabricdoc.checks import is_gb10
+from fabricdoc.checks import gpus_of, is_gb10
 from fabricdoc.gate.catalogue import Floors, kept_free
 from fabricdoc.model.documents import Fact, Unknown
-from fabricdoc.model.fabric import Fabric, Gpu, Node
+from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.model.gate import GateCheck
 
@@ -46,16 +46,12 @@ def judge_room(
 Told = tuple[GateCheck, Finding | None]
 
 
-def _gpus(node: Node) -> Sequence[Gpu]:
-    return () if isinstance(node.gpus, Unknown) else node.gpus
-
-
 def _idle(node: Node, users: Users) -> Iterator[Told]:
-    if not _gpus(node):
+    if not gpus_of(node):
         return
     words = users.words.get(node.name, ())
     if not words:
-        unread = [gpu.processes for gpu in _gpus(node) if isinstance(gpu.processes, Unknown)]
+        unread = [gpu.processes for gpu in gpus_of(node) if isinstance(gpu.processes, Unknown)]
         if unread:
             text = f"unknown: {unread[0].unknown}"
             yield GateCheck(id="gpu-idle", node=node.name, outcome="unknown", expected="idle", found=text), None
@@ -87,9 +83,9 @@ def _memory(node: Node, floors: Floors) -> Iterator[Told]:
 
 def _general_floor(node: Node) -> float | None:
     """GiB of MemAvailable that a launch must leave (presets/platforms/memory.toml), on nodes with GPUs."""
-    if not _gpus(node):
+    if not gpus_of(node):
         return None
-    shared = is_gb10(node) or any(gpu.integrated is True for gpu in _gpus(node))
+    shared = is_gb10(node) or any(gpu.integrated is True for gpu in gpus_of(node))
     return kept_free(unified=shared)
 
 

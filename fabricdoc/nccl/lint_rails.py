@@ -13,8 +13,9 @@ from itertools import combinations
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Node, PortKey
 from fabricdoc.nccl.complaints import Complaint
-from fabricdoc.nccl.lint_selectors import HCAS, few, hcas_of
+from fabricdoc.nccl.lint_selectors import HCAS, hcas_of
 from fabricdoc.nccl.numbers import number_at_start
+from fabricdoc.nccl.remarks import few
 from fabricdoc.nccl.selectors import expand
 
 CROSS = "NCCL_CROSS_NIC"

@@ -15,14 +15,13 @@ from fabricdoc.model.fabric import Hca, Node, Port
 from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.interfaces import take_interfaces
 from fabricdoc.nccl.numbers import number_at_start
-from fabricdoc.nccl.remarks import hca_remarks, interface_remarks
+from fabricdoc.nccl.remarks import few, hca_remarks, interface_remarks
 from fabricdoc.nccl.selectors import Entry, Selection, Selector, expand, matches, parse_selector
 
 HCAS, SOCKETS = "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"
 WHOLE_NAMES = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 NOWHERE = re.compile(r"lo|docker\d*|br-[0-9a-f]+|virbr\d+|veth[0-9a-f]{6,}|cni\d+|flannel.*|cali.*|tailscale\d+|wg\d+")
 """Interfaces that lead to no other node, by the names that their makers give them."""
-NAMED = 4
 Values = Mapping[str, str]
 
 
@@ -34,12 +33,6 @@ def hcas_of(node: Node) -> tuple[Hca, ...]:
 def active_ports(node: Node) -> list[tuple[Hca, Port]]:
     """Ports that NCCL could take."""
     return [(hca, port) for hca in hcas_of(node) for port in hca.ports if port.state == "ACTIVE"]
-
-
-def few(names: Sequence[str]) -> str:
-    """A few names of many."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def hca_names(values: Values, node: Node) -> Iterator[Complaint]:

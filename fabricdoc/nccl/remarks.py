@@ -74,8 +74,8 @@ def _why_none(selector: Selector, entry: Entry, hcas: Sequence[Hca]) -> str:
     ports = [(hca, port) for hca in named for port in hca.ports if matches(selector, entry, hca.name, port.number)]
     if ports:
         states = [f"{hca.name}:{port.number} {port.state}" for hca, port in ports if isinstance(port.state, str)]
-        return f"{entry.text!r} fits only ports that are not ACTIVE: {_few(states) or 'their state is not known'}"
-    there = _few([str(port.number) for port in named[0].ports])
+        return f"{entry.text!r} fits only ports that are not ACTIVE: {few(states) or 'their state is not known'}"
+    there = few([str(port.number) for port in named[0].ports])
     return f"{entry.text!r} names port {entry.port}, and {named[0].name} has {there or 'none'}"
 
 
@@ -90,7 +90,7 @@ def interface_remarks(value: str, netdevs: Sequence[Netdev], found: Interfaces, 
     for entry in selector.entries:
         if entry.text in found.unmatched:
             off = [name for name in found.not_running if matches(selector, entry, name)]
-            down = f"{entry.text!r} fits only interfaces that are down or have no address: {_few(off)}"
+            down = f"{entry.text!r} fits only interfaces that are down or have no address: {few(off)}"
             lines.append(down if off else _unmatched(selector, entry, names, behind, "interface"))
         if entry.port != -1:
             lines.append(f"{entry.text!r}: an interface has no ports, so what follows the colon is not read")
@@ -112,10 +112,10 @@ def _unmatched(selector: Selector, entry: Entry, names: Sequence[str], others: M
         return f"{text} is the {'interface' if what == 'HCA' else 'HCA'} of {others[name]}, and the list names {what}s"
     alike = [one for one in names if _same(selector, one.lower(), name.lower())]
     if alike:
-        return f"{text}: case counts, and here is {_few(alike)}"
+        return f"{text}: case counts, and here is {few(alike)}"
     longer = [one for one in names if one.startswith(name)]
     if selector.exact and longer:
-        return f"{text}: after '=' only whole names count, and here is {_few(longer)}"
+        return f"{text}: after '=' only whole names count, and here is {few(longer)}"
     if len(name) == NAME_SIZE:
         return f"{text} is longer than the {NAME_SIZE} characters that NCCL keeps of a name"
     return f"{text} fits no {what} here"
@@ -134,20 +134,21 @@ def _prefixes(selector: Selector, names: Sequence[str]) -> Iterator[str]:
     for entry in () if selector.exact else selector.entries:
         longer = [one for one in names if one != entry.name and one.startswith(entry.name)]
         if entry.name in names and longer:
-            yield f"without '=' {entry.name!r} also fits {_few(longer)}"
+            yield f"without '=' {entry.name!r} also fits {few(longer)}"
 
 
 def _dropped(dropped: Sequence[str], most: int) -> Iterator[str]:
     if dropped:
-        yield f"NCCL reads {most} entries of a list; not read: {_few([repr(one) for one in dropped])}"
+        yield f"NCCL reads {most} entries of a list; not read: {few([repr(one) for one in dropped])}"
 
 
 def _beyond(selection: Selection) -> Iterator[str]:
     if selection.beyond:
-        left = _few([f"{name}:{port}" for name, port in selection.beyond])
+        left = few([f"{name}:{port}" for name, port in selection.beyond])
         yield f"NCCL keeps {MOST_DEVICES} devices, in the order in which verbs lists them; left out: {left}"
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """A few names of many."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
