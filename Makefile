@@ -6,9 +6,10 @@ RUN := tools/run
 # A stuck tool is ended at its limit (seconds, far above what it takes); each test has its own in pyproject.toml.
 LIMIT := timeout --foreground --kill-after=10
 PYTEST := $(RUN) dev -m pytest
-UNIT_PYTEST := $(PYTEST) -p no:rerunfailures -n 2
-# Labs run real clocks, daemons and machines. One that a busy host let down gets a second try, and is told (R).
-LAB_PYTEST := $(PYTEST) --reruns 1 -rR
+# $(call tested,SECONDS,WORDS) runs pytest. Tests run real clocks, daemons and machines: what a busy host let down gets
+# one second try in a new process, so with fixtures of its own, and says so. Where none is named as failed, there is none.
+AGAIN := --last-failed --last-failed-no-failures none
+tested = $(LIMIT) $(1) $(PYTEST) $(2) || { echo "a second try of what failed"; $(LIMIT) 900 $(PYTEST) $(AGAIN) $(2); }
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -23,13 +24,13 @@ demo:  ## the whole main job on two pretend nodes of this machine; ARGS="--json"
 	@$(RUN) torch -m fabricdoc demo $(ARGS)
 
 test: check  ## everything: check, the long unit tests, all lab tests, the RoCE lab (two virtual machines)
-	@$(LIMIT) 900 $(UNIT_PYTEST) -m long tests/unit
-	@$(LIMIT) 2700 $(LAB_PYTEST) -m lab
-	@$(LIMIT) 1800 $(LAB_PYTEST) -m roce tests/roce -rs --durations=0 --durations-min=1
+	@$(call tested,900,-n 2 -m long tests/unit)
+	@$(call tested,2700,-m lab)
+	@$(call tested,1800,-m roce tests/roce -rs --durations=0 --durations-min=1)
 
 check: $(if $(filter 1,$(APT)),deps) lint  ## at most three minutes: lint, unit tests, one lab launch
-	@$(LIMIT) 900 $(UNIT_PYTEST) -m "unit and not long" tests/unit
-	@$(LIMIT) 300 $(LAB_PYTEST) -m lab tests/lab/test_smoke.py
+	@$(call tested,900,-n 2 -m "unit and not long" tests/unit)
+	@$(call tested,300,-m lab tests/lab/test_smoke.py)
 
 # Apart from the limited commands: a first run takes as long as its downloads.
 prepared:

@@ -23,7 +23,7 @@ NVML_LIMIT_S = 3.0
 WORD_BYTES = 4  # port_xmit_data and port_rcv_data count words (Documentation/ABI/stable/sysfs-class-infiniband)
 MOST_PORTS = 64
 MOST_GPUS = 16
-MPS_SERVER = "nvidia-cuda-mps-server"  # holds a context for its clients, does no work of its own
+MPS = "nvidia-cuda-mps"  # CUDA MPS as the kernel shows it (15 characters of a name): a context for its clients, no work
 NO_REASON = {"gpu_idle"}
 Look = Mapping[str, Any]
 _GPU_FACTS = ("sm_clock_mhz", "throttled", "processes")
@@ -133,7 +133,7 @@ def others(before: Any, after: Any, ours: set[int]) -> Any:
     if is_unknown(before):
         return before
     late = [] if is_unknown(after) or not tenants.is_first_pid_namespace() else after
-    return sorted(pid for pid in {*before, *late} - ours if tenants.name(pid) != MPS_SERVER)
+    return sorted(pid for pid in {*before, *late} - ours if tenants.name(pid) != MPS)
 
 
 def _either(before: Any, after: Any, without: set[str]) -> Any:

@@ -11,7 +11,7 @@ from fabricdoc.doors import opened
 from fabricdoc.transport.ask import Answer, Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels, open_some
 from fabricdoc.transport.command import Said, output_of
-from fabricdoc.transport.config import FILE_NAME, Config, load_config
+from fabricdoc.transport.config import FILE_NAME, Config, as_configured, load_config
 from fabricdoc.transport.grammar import GRAMMAR
 from fabricdoc.transport.nodes import DEFAULT_PYTHON, NodeSpec, check_unique, default_name, parse_node, parse_nodes
 from fabricdoc.transport.targets import reached_by
@@ -44,6 +44,7 @@ __all__ = [
     "allocated_nodes",
     "allocated_peers",
     "announced_peers",
+    "as_configured",
     "ask",
     "build_zip",
     "check_unique",

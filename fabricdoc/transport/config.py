@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import expanded, home_folder, is_file, parse_toml, read_text
 from fabricdoc.sudo import sudo_owner
+from fabricdoc.transport.grammar import BOXED
 from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
 from fabricdoc.transport.nodesets import check_count, expand
 
@@ -43,6 +44,22 @@ def load_config(path: Path | None = None) -> Config:
     if path is None:
         path = next((place for place in _places() if is_file(place)), None)
     return Config() if path is None else _read(path)
+
+
+def as_configured(spec: NodeSpec, config: Config) -> NodeSpec:
+    """A node that a document names (a preset, a stored run), with what the file says of it.
+
+    The document has its name, target and python, and those count. All else is the file's: user, ssh's configuration,
+    environment, role, image and container, ports. Of a node that the file knows at another target only role, image and
+    container hold (of a container, none).
+    """
+    known = next((node for node in config.nodes if node.name == spec.name), None)
+    if known is None:
+        return replace(spec, ssh_config=config.ssh_config)
+    if known.target == spec.target:
+        return replace(known, python=spec.python, ports=spec.ports or known.ports)
+    image, container = ("", "") if spec.where.kind in BOXED else (known.image, known.container)
+    return replace(spec, ssh_config=config.ssh_config, role=known.role, image=image, container=container)
 
 
 def _places() -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from fabricdoc.model.delivery import Delivery
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
-from fabricdoc.transport import Config, NodeSpec, load_config
+from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.gate_job import Variables, contrary_of, delivery_of, ports_of, stand_in, variables_of
 from fabricdoc.workflow.meant import nodes_of
 from fabricdoc.workflow.readiness import gpu_users, named_users
@@ -74,12 +74,12 @@ def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Pr
 
 
 def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
-    """The nodes to look at: those named, else the preset's, with fabric.toml's image and container for those names.
+    """The nodes to look at: those named, else the preset's, as fabric.toml tells those.
 
     Beacons leave from the fingerprint's ports unless others are listed: by name, never as a pattern, since a preset
     from elsewhere must not send beacons out of more ports than it names. UsageError for a `local` node that is none.
     """
-    specs = asked.specs or (_configured(nodes_of(asked.preset), load_config()) if asked.preset else ())
+    specs = asked.specs or (nodes_of(asked.preset) if asked.preset else ())
     prints = asked.preset.fingerprint.nodes if asked.preset else ()
     ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in prints}
     nodes = [replace(spec, ports=spec.ports or ports.get(spec.name, ())) for spec in specs]
@@ -91,16 +91,6 @@ def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
         if not nodes:
             raise UsageError(f"there is no node {asked.local!r} to judge", fix=f"nodes: {names}", id="no-such-node")
     return tuple(nodes)
-
-
-def _configured(specs: Sequence[NodeSpec], config: Config) -> tuple[NodeSpec, ...]:
-    known = {node.name: node for node in config.nodes}
-    return tuple(
-        replace(spec, image=known[spec.name].image, container=known[spec.name].container, role=known[spec.name].role)
-        if spec.name in known and spec.where.kind in ("local", "ssh")
-        else spec
-        for spec in specs
-    )
 
 
 def _head(specs: Sequence[NodeSpec]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from fabricdoc.files import is_file
 from fabricdoc.model.preset import Preset
 from fabricdoc.store import RunStore
-from fabricdoc.transport import Config, NodeSpec, parse_nodes
+from fabricdoc.transport import NodeSpec, as_configured, check_unique, load_config
 from fabricdoc.tuning import read_preset
 from fabricdoc.workflow.recommending import latest_preset
 
@@ -31,7 +31,11 @@ def this_hostname() -> str:
 
 
 def nodes_of(preset: Preset) -> tuple[NodeSpec, ...]:
-    """The preset's nodes by the targets and with the pythons they were measured at."""
-    specs = parse_nodes([f"{node.name}={node.target}" for node in preset.nodes], Config())
-    pythons = {node.name: node.python for node in preset.nodes}
-    return tuple(replace(spec, python=pythons[spec.name]) for spec in specs)
+    """The preset's nodes by the targets and with the pythons they were measured at, else as fabric.toml tells them.
+
+    Without the file's ports: what leaves a port is asked of those the preset was measured on.
+    """
+    config = load_config()
+    specs = [NodeSpec(name=node.name, target=node.target, python=node.python) for node in preset.nodes]
+    check_unique(specs)
+    return tuple(replace(as_configured(spec, config), ports=()) for spec in specs)

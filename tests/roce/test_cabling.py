@@ -38,7 +38,7 @@ def replaying(panel: Panel, target: str) -> Iterator[None]:
     frame, over = panel.beacons[0], threading.Event()
 
     def send() -> None:
-        while not over.wait(0.1):
+        while not over.wait(0.005):  # an exchange may be over in a tenth of a second
             panel.inject(target, frame)
 
     thread = threading.Thread(target=send, daemon=True)

@@ -259,7 +259,7 @@ def _resume(
     _refuse_beside_resume(context)
     kept = open_store(store, write=True, make=False)
     stored = kept.load(run)
-    specs = resolve_nodes(nodes or nodes_of(stored), ports)
+    specs = resolve_nodes(nodes, ports) if nodes else nodes_of(stored, tuple(split(ports)))
     request = resumed_request(stored, specs, presets=presets, master=master)
     fabric = look(request.specs, out.progress)
     with opened_agents(request, fabric, out.progress) as agents:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,20 +70,50 @@ def test_system_packages_are_installed_only_when_asked() -> None:
 
 def test_check_is_lint_unit_tests_and_one_launch_and_test_is_check_and_the_labs() -> None:
     check, test = (make("-n", name).splitlines() for name in ("check", "test"))
-    assert [line.split("tools/run ")[1] for line in check] == [
+    assert [_first_try(line) for line in check] == [
         "dev >/dev/null",
         "dev -m ruff check .",
         "dev -m ruff format --check .",
         "dev -m mypy fabricdoc tools",
-        'dev -m pytest -p no:rerunfailures -n 2 -m "unit and not long" tests/unit',
-        "dev -m pytest --reruns 1 -rR -m lab tests/lab/test_smoke.py",
+        'dev -m pytest -n 2 -m "unit and not long" tests/unit',
+        "dev -m pytest -m lab tests/lab/test_smoke.py",
     ]
     assert test[: len(check)] == check
-    assert [line.split("tools/run ")[1] for line in test[len(check) :]] == [
-        "dev -m pytest -p no:rerunfailures -n 2 -m long tests/unit",
-        "dev -m pytest --reruns 1 -rR -m lab",
-        "dev -m pytest --reruns 1 -rR -m roce tests/roce -rs --durations=0 --durations-min=1",
+    assert [_first_try(line) for line in test[len(check) :]] == [
+        "dev -m pytest -n 2 -m long tests/unit",
+        "dev -m pytest -m lab",
+        "dev -m pytest -m roce tests/roce -rs --durations=0 --durations-min=1",
     ]
+
+
+def _first_try(line: str) -> str:
+    """The words after tools/run; a test may have a second try, of what failed and with the same words."""
+    first, _, second = line.partition(" || ")
+    words = first.split("tools/run ")[1]
+    assert ("pytest" in first) == bool(second)
+    again = "dev -m pytest --last-failed --last-failed-no-failures none"
+    assert not second or second.endswith(f"tools/run {again}{words.removeprefix('dev -m pytest')}; }}")
+    return words
+
+
+def test_a_second_try_is_of_what_failed_and_of_nothing_else(tmp_path: Path) -> None:
+    """Through the Makefile itself, with a pytest of its own place: it passes where the second try does."""
+    (tmp_path / "test_once.py").write_text(
+        "from pathlib import Path\n"
+        "TRIED = Path(__file__).with_name('tried')\n"
+        "def test_well(): assert not TRIED.exists()\n"
+        "def test_once():\n    seen = TRIED.exists()\n    TRIED.touch()\n    assert seen\n"
+    )
+    words = f"-q --rootdir {tmp_path} -o addopts= -c /dev/null {tmp_path}"
+    recipe = f"include {TREE}/Makefile\nonce:\n\t@$(call tested,30,{words})\n"
+    (tmp_path / "once.mk").write_text(recipe)
+    command = ["make", "-s", "-f", str(tmp_path / "once.mk"), f"PYTEST={sys.executable} -m pytest", "once"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a second try of what failed" in done.stdout
+    assert "\n1 passed in" in done.stdout, "test_well would fail now"
+    (tmp_path / "test_once.py").write_text("def test_never(): assert False\n")
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode != 0
 
 
 def test_no_test_command_lacks_a_limit() -> None:

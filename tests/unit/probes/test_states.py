@@ -140,6 +140,13 @@ def test_only_processes_that_are_not_ours_are_others(
     assert states.others(before, after, ours) == others
 
 
-def test_the_server_of_mps_works_for_its_clients_and_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tenants, "name", lambda pid: states.MPS_SERVER if pid == 5 else "python3")
+def test_the_server_of_mps_works_for_its_clients_and_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pid, name in ((5, "nvidia-cuda-mps-server"), (6, "python3")):
+        folder = tmp_path / "proc" / str(pid)
+        folder.mkdir(parents=True)
+        folder.joinpath("comm").write_text(f"{name[:15]}\n")  # TASK_COMM_LEN, include/linux/sched.h: 16 with its NUL
+    whose = tenants.name
+    monkeypatch.setattr(tenants, "name", lambda pid: whose(pid, str(tmp_path)))
     assert states.others([5, 6], {"unknown": "x"}, set()) == [6]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError
-from fabricdoc.transport import Config, NodeSpec, load_config
+from fabricdoc.transport import Config, NodeSpec, as_configured, load_config
 from fabricdoc.transport.config import MAX_BYTES, config_home, line_of
 
 pytestmark = pytest.mark.unit
@@ -146,6 +147,30 @@ def test_what_is_no_text_or_too_long_is_refused(file: Path, data: bytes) -> None
     file.write_bytes(data)
     with pytest.raises(InputError, match=r"not UTF-8|longer than"):
         load_config(file)
+
+
+@pytest.mark.parametrize(
+    ("named", "means"),
+    [
+        (
+            NodeSpec("a", "host", python="/py"),
+            NodeSpec("a", "host", "/py", "head", "me", "i", "c", ("p0",), {"E": "1"}),
+        ),
+        (
+            NodeSpec("a", "host", ports=("p9",)),
+            NodeSpec("a", "host", "python3", "head", "me", "i", "c", ("p9",), {"E": "1"}),
+        ),
+        (NodeSpec("a", "other"), NodeSpec("a", "other", role="head", image="i", container="c")),
+        (NodeSpec("a", "k8s:pod"), NodeSpec("a", "k8s:pod", role="head")),
+        (NodeSpec("b", "host"), NodeSpec("b", "host")),
+    ],
+)
+def test_a_node_of_a_document_keeps_what_that_says_and_is_else_as_the_file_tells(
+    named: NodeSpec, means: NodeSpec
+) -> None:
+    known = NodeSpec("a", "host", "/mine", "head", "me", "i", "c", ("p0",), {"E": "1"}, ssh_config="x")
+    found = as_configured(named, Config((known,), None, "x"))
+    assert (found, dict(found.env)) == (replace(means, ssh_config="x"), dict(means.env))
 
 
 def test_the_working_folder_beats_the_users_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,19 @@ def test_every_node_keeps_the_python_it_was_measured_with() -> None:
     assert [spec.python for spec in meant.nodes_of(measured)] == ["/opt/venv/bin/python3"]
 
 
+def test_a_presets_nodes_are_reached_as_the_file_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its launches run in another environment than the measured ones, and ssh asks another configuration."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fabric.toml").write_text(
+        '[ssh]\nconfig = "cluster"\n[[node]]\nname = "alpha"\ntarget = "netns:7"\nports = ["*"]\n'
+        'python = "/other/python3"\nenv = { CUDA_MPS_PIPE_DIRECTORY = "/m" }\n'
+    )
+    (spec,) = meant.nodes_of(preset())
+    assert dict(spec.env) == {"CUDA_MPS_PIPE_DIRECTORY": "/m"}
+    assert spec.ssh_config == str(tmp_path / "cluster")
+    assert (spec.python, spec.ports) == ("python3", ()), "the preset's own count"
+
+
 class Runs:
     """A store of three runs, newest first, of which the second has a preset."""
 

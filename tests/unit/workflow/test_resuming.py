@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,14 @@ def stored(**request: Any) -> Run:
 
 
 def test_its_nodes_are_named_as_they_were() -> None:
-    assert nodes_of(stored()) == ("alpha=local", "beta=local")
+    assert [(spec.name, spec.target) for spec in nodes_of(stored())] == [("alpha", "local"), ("beta", "local")]
+
+
+def test_its_nodes_are_reached_as_the_file_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fabric.toml").write_text('[[node]]\nname = "beta"\ntarget = "local"\nenv = { LD_LIBRARY_PATH = "/n" }')
+    assert [dict(spec.env) for spec in nodes_of(stored())] == [{}, {"LD_LIBRARY_PATH": "/n"}]
+    assert [spec.ports for spec in nodes_of(stored(), ("p9",))] == [("p9",), ("p9",)]
 
 
 def test_its_plan_is_the_request_again() -> None:
