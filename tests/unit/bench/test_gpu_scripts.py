@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import adaptive_live, gpu_missing
+from tests.benchmarks import adaptive_live, gpu_steps
 from tests.benchmarks.worker_on_gpu import LEAST_BLOCKS, Planted, spin
 
 pytestmark = pytest.mark.unit
@@ -72,10 +72,10 @@ def test_next_goes_through_the_steps_and_stops_at_the_one_that_is_not_done(
 
         return run
 
-    monkeypatch.setattr(gpu_missing, "STEPS", {"a": step("a", True), "b": step("b", False), "c": step("c", True)})
-    monkeypatch.setattr("sys.argv", ["gpu_missing.py", "next", "--keep", str(tmp_path)])
-    assert gpu_missing.main() == 1
-    assert gpu_missing.main() == 1
+    monkeypatch.setattr(gpu_steps, "STEPS", {"a": step("a", True), "b": step("b", False), "c": step("c", True)})
+    monkeypatch.setattr("sys.argv", ["gpu_steps.py", "next", "--keep", str(tmp_path)])
+    assert gpu_steps.main() == 1
+    assert gpu_steps.main() == 1
     assert ran == ["a", "b", "b"]
     assert json.loads((tmp_path / "done.json").read_text()) == ["a"]
     assert (tmp_path / "b.txt").read_text() == "b says this\n" * 2

@@ -1,6 +1,6 @@
-"""What is still to be shown on a GPU machine, in steps of at most nine minutes that can be called again and again.
+"""What only a GPU machine can show, in steps of at most nine minutes that can be called again and again.
 
-    python tests/benchmarks/gpu_missing.py STEP [--keep gpu-missing] [--seconds 500]
+    python tests/benchmarks/gpu_steps.py STEP [--keep gpu-steps] [--seconds 500]
 
     spin     5 % planted as a GPU spin in every call at 20 KiB: found, and the blocks it took       about 3 to 8 min
     layers   torch's calls against NCCL's own, graph and eager, at 8 and 20 KiB                      about 1 min
@@ -13,7 +13,7 @@
 
 Everything is kept in --keep (and the grid beside the other results), after every launch: a machine that is taken away
 costs one launch, and a call on another machine of the same kind goes on, as long as both travel with the checkout.
-Each step appends what it prints to --keep/STEP.txt, ready for results/. Exit status 0: the step is done (with next: all
+Each step appends what it prints to --keep/STEP.txt, ready for results/gpu_steps-*.txt. Exit status 0: the step is done (with next: all
 of them are), 1: call it again. Needs root, a torch with NCCL, an idle NVIDIA GPU. Run from the root of a checkout.
 """
 
@@ -153,7 +153,7 @@ def main() -> int:
     """Run a step, or the next ones while there is time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=[*STEPS, "next"])
-    parser.add_argument("--keep", type=Path, default=Path("gpu-missing"))
+    parser.add_argument("--keep", type=Path, default=Path("gpu-steps"))
     parser.add_argument("--seconds", type=float, default=500.0)
     given = parser.parse_args()
     sys.path.insert(0, str(ROOT))
