@@ -13,7 +13,7 @@
 
 Everything is kept in --keep (and the grid beside the other results), after every launch: a machine that is taken away
 costs one launch, and a call on another machine of the same kind goes on, as long as both travel with the checkout.
-Each step appends what it prints to --keep/STEP.txt, ready for results/gpu_steps-*.txt. Exit status 0: the step is done (with next: all
+Each step appends what it prints to --keep/STEP.txt, for results/. Exit status 0: the step is done (with next: all
 of them are), 1: call it again. Needs root, a torch with NCCL, an idle NVIDIA GPU. Run from the root of a checkout.
 """
 
