@@ -75,9 +75,13 @@ class Memory:
         self._held: Any = ctypes.c_char.from_buffer(self._pages)
         self.address = ctypes.addressof(self._held)
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes, at: int = 0) -> None:
         """What the next message or write takes."""
-        self._pages[: len(data)] = data
+        self._pages[at : at + len(data)] = data
+
+    def at(self, start: int, size: int) -> bytes:
+        """The bytes at a place."""
+        return self._pages[start : start + size]
 
     def written(self, size: int) -> bytes:
         """What the peer has written so far."""

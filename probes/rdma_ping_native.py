@@ -198,14 +198,14 @@ class NativeEnd:
         """SEND the first `size` bytes of the memory."""
         self._post(SENT, WR_SEND, size)
 
-    def write(self, size: int) -> None:
-        """RDMA WRITE them to the peer."""
-        self._post(WROTE, WR_RDMA_WRITE, size)
+    def write(self, size: int, at: int = 0) -> None:
+        """RDMA WRITE them to the peer, `at` bytes behind where it said."""
+        self._post(WROTE, WR_RDMA_WRITE, size, at)
 
-    def _post(self, work: int, opcode: int, size: int) -> None:
+    def _post(self, work: int, opcode: int, size: int, at: int = 0) -> None:
         piece = Piece(self.memory.address, size, self._region.lkey)
         request = Send(wr_id=work, sg_list=ctypes.pointer(piece), num_sge=1, opcode=opcode, send_flags=SIGNALED)
-        request.remote_addr, request.rkey = self._peer.address, self._peer.rkey
+        request.remote_addr, request.rkey = self._peer.address + at, self._peer.rkey
         self._give(self._post_send, request)
 
     def _give(self, post: Any, work: ctypes.Structure) -> None:

@@ -146,16 +146,16 @@ class PyverbsEnd:
         """SEND the first `size` bytes of the memory."""
         self._post(SENT, WR_SEND, size)
 
-    def write(self, size: int) -> None:
-        """RDMA WRITE them to the peer."""
-        self._post(WROTE, WR_RDMA_WRITE, size)
+    def write(self, size: int, at: int = 0) -> None:
+        """RDMA WRITE them to the peer, `at` bytes behind where it said."""
+        self._post(WROTE, WR_RDMA_WRITE, size, at)
 
-    def _post(self, work: int, opcode: int, size: int) -> None:
+    def _post(self, work: int, opcode: int, size: int, at: int = 0) -> None:
         names = self._library.names
         source = names["SGE"](self.memory.address, size, self._region.lkey)
         request = names["SendWR"](wr_id=work, opcode=opcode, num_sge=1, sg=[source], send_flags=SIGNALED)
         if opcode == WR_RDMA_WRITE:
-            request.set_wr_rdma(self._peer.rkey, self._peer.address)
+            request.set_wr_rdma(self._peer.rkey, self._peer.address + at)
         self._library.call("post", self._pair.post_send, request)
 
     def poll(self) -> list[Done]:

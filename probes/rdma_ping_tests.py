@@ -1,7 +1,8 @@
 """The messages of an RDMA ping over connected ends: both ways at once, small and large, then a few round trips.
 
 Every end works through the same tests by itself: it sends its message and waits until that one is acknowledged and the
-peer's has arrived whole. It stops at the first test that fails. All ends of a node are driven by one loop that never
+peer's has arrived whole. It stops at the first test that fails. Round trips come last: of 8 bytes by SEND here, of more
+by WRITE in rdma_ping_laps. All ends of a node are driven by one loop that never
 waits longer than it was told. What a result means is not judged here.
 """
 
@@ -11,7 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .rdma_ping_end import RECEIVED, RECEIVES, Refused, message, test_of
+from .rdma_ping_end import RECEIVED, RECEIVES, WRITTEN_AT, WROTE, Refused, message, test_of
+from .rdma_ping_laps import TARGET_AT, WriteLaps
 
 SMALL = 8
 LAPS = 8
@@ -45,10 +47,12 @@ class Running:
         self._until, self._wait_s = 0.0, 0.0
         self._laps: list[float] = []
         self._lap_began, self._is_lapping = 0.0, False
+        self._writes, self._is_writing = WriteLaps(end.memory, self._write_lap, token, side), False
+        self._posted = 0
         self._refused: dict[str, Any] | None = None
 
     def begin(self, now: float, wait_s: float) -> None:
-        """Send the first message; `wait_s` is what each test, and all round trips together, may take."""
+        """Send the first message; `wait_s` is what each test, and all round trips of a kind together, may take."""
         self._wait_s = wait_s
         self._try(self._begin_test, now)
 
@@ -59,7 +63,8 @@ class Running:
     def report(self) -> dict[str, Any]:
         """The tests begun, each with its bytes, the verbs' status (null: no completion) and whether the peer's came."""
         laps = [round(lap * 1e6, 1) for lap in self._laps]
-        return {"id": self.id, "tests": self._results, "laps_us": laps, "failure": self._refused}
+        times = {"laps_us": laps, "writes_us": self._writes.report()}
+        return {"id": self.id, "tests": self._results, **times, "failure": self._refused}
 
     def _try(self, what: Callable[[float], Any], now: float) -> Any:
         try:
@@ -80,12 +85,15 @@ class Running:
         done = self._end.poll()
         for work, status, length in done:
             self._take(work, status, length)
+        if self._is_writing:
+            return self._next_write(now) or bool(done)
         (self._next_lap if self._is_lapping else self._judge_test)(now)
         return bool(done)
 
     def _take(self, work: int, status: int, length: int) -> None:
         if work < RECEIVED:
             self._acknowledged = status
+            self._posted -= work == WROTE and self._is_writing
         elif status == 0 and work - RECEIVED < RECEIVES:
             self._note(self._end.memory.received(work - RECEIVED, length))
             self._end.receive(work - RECEIVED)
@@ -135,7 +143,20 @@ class Running:
             elif lap + 1 < LAPS:
                 self._send_lap(lap + 1)
         finished = len(self._laps) == LAPS and (self._side == 0 or self._acknowledged is not None)
-        self.over = finished or bool(self._acknowledged) or now >= self._until
+        self.over = bool(self._acknowledged) or now >= self._until
+        if finished and not self.over:
+            self._is_writing, self._until = True, now + self._wait_s
+            self._writes.begin()
+
+    def _next_write(self, now: float) -> bool:
+        moved = self._writes.step()
+        finished = self._writes.done and (self._side == 0 or not self._posted)
+        self.over = finished or self._writes.over or bool(self._acknowledged) or now >= self._until
+        return moved
+
+    def _write_lap(self, size: int) -> None:
+        self._posted += 1
+        self._end.write(size, TARGET_AT - WRITTEN_AT)
 
 
 def run_all(running: Sequence[Running], wait_s: float, stop: Callable[[], bool]) -> None:

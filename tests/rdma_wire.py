@@ -43,7 +43,7 @@ class Wires:
     def __init__(self) -> None:
         self.is_lost: Callable[[str, str, int], bool] = lambda source, target, size: False
         self.hangs = False
-        self.spoils = False
+        self.spoilt: Callable[[bytes], bytes] = lambda data: data
         self.errnos: dict[tuple[str, str], int] = {}
         self.gids: dict[str, str] = {}
         self.ends: dict[int, FakeEnd] = {}
@@ -105,10 +105,10 @@ class FakeEnd:
     def send(self, size: int) -> None:
         self._pass(SENT, size)
 
-    def write(self, size: int) -> None:
-        self._pass(WROTE, size)
+    def write(self, size: int, at: int = 0) -> None:
+        self._pass(WROTE, size, at)
 
-    def _pass(self, work: int, size: int) -> None:
+    def _pass(self, work: int, size: int, at: int = 0) -> None:
         self.fail_if("post")
         assert self.peer is not None
         self.wires.passed += 1
@@ -119,15 +119,16 @@ class FakeEnd:
             return
         arrives = not self.wires.is_lost(self.name, target.name, size) and not target.broken
         if arrives:
-            target.take(work, bytes(data[:-1]) + b"?" if self.wires.spoils else data)
+            target.take(work, self.wires.spoilt(data), at)
         if arrives and not self.wires.is_lost(target.name, self.name, ACKNOWLEDGEMENT):
             self.done.append(Done(work, 0, size))
         elif not self.wires.hangs:
             self.gives_up = (time.monotonic() + GIVE_UP_S, work)
 
-    def take(self, work: int, data: bytes) -> None:
+    def take(self, work: int, data: bytes, at: int) -> None:
         if work == WROTE:
-            self.memory._pages[WRITTEN_AT : WRITTEN_AT + len(data)] = data
+            start = WRITTEN_AT + at
+            self.memory._pages[start : start + len(data)] = data
             return
         slot = self.slots.popleft()
         start = 2 * LARGEST + slot * LARGEST

@@ -5,13 +5,16 @@ Anything that is not as it should be becomes a failure in phase `answer`; it nev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 MTUS = (256, 512, 1024, 2048, 4096)
 MOST_TESTS, MOST_LAPS, MOST_TEXT = 8, 64, 200
 PHASES = ("open", "port", "gid", "pd", "mr", "cq", "qp", "init", "rtr", "rts", "post", "poll")
 LONGEST_US = 60e6
+SIZE = re.compile(r"[1-9][0-9]{0,6}")
 
 
 class Failure(NamedTuple):
@@ -48,11 +51,15 @@ class Passing(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What an end saw: its tests in order, the round trips in microseconds, and a verb that failed in between."""
+    """What an end saw: its tests in order, round trips in microseconds, and a verb that failed in between.
+
+    `laps_us` are of 8 bytes by SEND, `writes_us` by RDMA WRITE, by size in bytes.
+    """
 
     tests: tuple[Passing, ...]
     laps_us: tuple[float, ...] = ()
     failure: Failure | None = None
+    writes_us: Mapping[int, tuple[float, ...]] = MappingProxyType({})
 
 
 def by_number(message: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
@@ -96,7 +103,17 @@ def read_report(entry: Mapping[str, Any] | None) -> Report:
     if len(whole) != len(read):
         return Report((), (), Failure("answer", 0, f"the probe said: {clean(tests)}"))
     times = tuple(float(lap) for lap in laps or () if _is_time(lap))
-    return Report(whole, times, None if failure is None else read_failure(failure))
+    return Report(whole, times, None if failure is None else read_failure(failure), _writes(entry.get("writes_us")))
+
+
+def _writes(raw: Any) -> Mapping[int, tuple[float, ...]]:
+    """{size in bytes: round trips in microseconds}; what makes no sense is left out, since it proves nothing."""
+    entries = raw.items() if isinstance(raw, dict) and len(raw) <= MOST_TESTS else ()
+    return {
+        int(size): tuple(float(lap) for lap in laps if _is_time(lap))
+        for size, laps in entries
+        if isinstance(size, str) and SIZE.fullmatch(size) and isinstance(laps, list) and len(laps) <= MOST_LAPS
+    }
 
 
 def read_failure(raw: Any) -> Failure:

@@ -204,6 +204,8 @@ def passed_text(outcome: Outcome) -> str:
     first = outcome.reports[0]
     laps = first.laps_us if first else ()
     speed = f", round trip {statistics.median(laps):.0f} us" if laps else ""
+    for size, times in sorted(first.writes_us.items()) if first else ():
+        speed += f", of {size} bytes {statistics.median(times):.0f} us" if times else ""
     a, b = outcome.pair.a, outcome.pair.b
     sizes = f"send and write of {SMALL} to {2 * outcome.path_mtu} bytes both ways, path MTU {outcome.path_mtu}"
     return f"{sizes}{speed}, GID {a.gid_index} {a.shown} and GID {b.gid_index} {b.shown}"

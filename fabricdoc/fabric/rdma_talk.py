@@ -151,7 +151,7 @@ class Talk:
             for name, ends in _by_node(outcomes).items()
         }
         wait_s = ping_limit("wait_s")
-        tests_s = 5 * wait_s  # four tests and the round trips, each within its own time
+        tests_s = 6 * wait_s  # four tests and two kinds of round trips, each within its own time
         answers = self._ask("ping", "pinged", asked, tests_s + ping_limit("answer_s"), wait_s=wait_s)
         for one in outcomes:
             for side, end in enumerate((one.pair.a, one.pair.b)):

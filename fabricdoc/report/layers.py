@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 SIZES = (8192, 20480)
 ROUND_TRIP = re.compile(r"round trip (\d+(?:\.\d+)?) us")
 NO_PING = "no RDMA ping passed over these links"
-SMALL = "half of the RDMA ping's round trip with 8 bytes; it times no larger message"
+LARGER = re.compile(r"of (\d+) bytes (\d+(?:\.\d+)?) us")
+HALF = "half of the RDMA ping's round trips: at most that, Python drives them"
+SMALL = "half of the RDMA ping's round trip with 8 bytes; this one timed no larger message"
 
 
 def render_layers(run: Run) -> list[RenderableType]:
@@ -67,7 +69,12 @@ def _verbs(run: Run) -> list[Words]:
     """The RDMA ping's own time, where a link was proven by one."""
     links = () if isinstance(run.links, Unknown) else run.links
     proofs = (proof for link in links for proof in (link.proof, *link.more_proofs) if proof.method == "rdma-ping")
-    trips = [float(found[1]) for proof in proofs if (found := ROUND_TRIP.search(proof.detail))]
+    details = [proof.detail for proof in proofs]
+    larger = [(int(size), float(us)) for detail in details for size, us in LARGER.findall(detail)]
+    times = [min((us / 2 for known, us in larger if known == size), default=None) for size in SIZES]
+    if any(time is not None for time in times):
+        return ["verbs", *(micros_text(time) if time is not None else "-" for time in times), HALF]
+    trips = [float(found[1]) for detail in details if (found := ROUND_TRIP.search(detail))]
     if not trips:
         return ["verbs", "-", "-", NO_PING]
     return ["verbs", "-", "-", f"{micros_text(min(trips) / 2)} µs: {SMALL}"]

@@ -68,7 +68,9 @@ def test_rdma_proves_it_both_ways_over_the_gids_that_nccl_takes(fabric: Fabric) 
         assert (one.rdma, one.proof.method, one.more_proofs[0].method) == (True, "rdma-ping", "beacon")
         assert one.proof.frames_a_to_b == one.proof.frames_b_to_a == 12
         assert re.search(
-            r"8 to 8192 bytes both ways, path MTU 4096, round trip \d+ us, GID 1 ::ffff:", one.proof.detail
+            r"8 to 8192 bytes both ways, path MTU 4096, round trip \d+ us, "
+            r"of 8192 bytes \d+ us, of 20480 bytes \d+ us, GID 1 ::ffff:",
+            one.proof.detail,
         )
     assert len(rails_of(fabric)) == 2
 

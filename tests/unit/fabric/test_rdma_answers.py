@@ -103,6 +103,17 @@ def test_times_that_are_none_are_left_out(lap: Any) -> None:
     assert read_report({"tests": [GOOD_TEST], "laps_us": [lap, 2.0]}).laps_us == (2.0,)
 
 
+def test_round_trips_of_larger_messages_are_read_by_size() -> None:
+    said = {"8192": [3.0, -1, "x", 4], "20480": [9], "huge": [1], "-8": [1], "8": [1.0] * 65, "16": 7}
+    assert read_report({"tests": [GOOD_TEST], "laps_us": [], "writes_us": said}).writes_us == {
+        8192: (3.0, 4.0),
+        20480: (9.0,),
+    }
+    assert read_report({"tests": [GOOD_TEST], "laps_us": [], "writes_us": {"99999999": [1]}}).writes_us == {}
+    for raw in (None, [], "8192", {str(size): [1.0] for size in range(1, 10)}):
+        assert read_report({"tests": [GOOD_TEST], "laps_us": [], "writes_us": raw}).writes_us == {}
+
+
 def test_a_report_that_is_too_long_is_none() -> None:
     assert read_report({"tests": [GOOD_TEST] * 9, "laps_us": []}).failure is not None
     assert read_report({"tests": [GOOD_TEST], "laps_us": [1.0] * 65}).failure is not None
@@ -131,7 +142,7 @@ def test_whatever_is_said_nothing_raises(raw: Any) -> None:
     entry = raw if isinstance(raw, dict) else {"failure": raw, "tests": raw, "laps_us": raw}
     assert isinstance(read_opened(entry), Opened | Failure)
     assert isinstance(read_report(entry), Report)
-    for key in (*GOOD_END, "tests", "laps_us"):
+    for key in (*GOOD_END, "tests", "laps_us", "writes_us"):
         read_opened({**GOOD_END, key: raw})
         read_report({"tests": [GOOD_TEST], "laps_us": [], key: raw})
 

@@ -9,6 +9,7 @@ import pytest
 
 from fabricdoc.probes import rdma_ping_tests as pings
 from fabricdoc.probes.rdma_ping_end import Peer, Place
+from fabricdoc.probes.rdma_ping_laps import LAPS, SIZES
 from tests.rdma_wire import RETRY_EXCEEDED, Wires
 
 pytestmark = pytest.mark.lab  # whole processes with deadlines: too slow for every check
@@ -47,6 +48,7 @@ def test_a_healthy_pair_passes_every_message_and_its_round_trips() -> None:
             ("write", 8192),
         ]
         assert len(report["laps_us"]) == pings.LAPS
+        assert {size: len(laps) for size, laps in report["writes_us"].items()} == {"8192": LAPS, "20480": LAPS}
         assert report["failure"] is None
 
 
@@ -92,7 +94,7 @@ def test_a_verb_that_never_completes_ends_with_its_deadline() -> None:
 
 def test_a_message_that_arrives_spoiled_is_no_success() -> None:
     wires = Wires()
-    wires.spoils = True
+    wires.spoilt = lambda data: data[:-1] + b"?"
     for report in pinged(wires):
         assert passed(report) == [False]
         assert report["tests"][0]["whole"] is False
@@ -114,6 +116,18 @@ def test_a_controller_that_hangs_up_ends_the_loop_at_once() -> None:
     began = time.monotonic()
     pings.run_all([pings.Running(1, end, 77, 0, 4096)], 60.0, lambda: True)
     assert time.monotonic() - began < 30
+
+
+def test_larger_messages_that_are_lost_or_arrive_spoilt_take_nothing_from_what_passed() -> None:
+    lost, spoilt = Wires(), Wires()
+    lost.is_lost = lambda source, target, size: size == SIZES[1]
+    spoilt.spoilt = lambda data: data if len(data) <= 8192 else data[:-64] + b"?" * 56 + data[-8:]
+    first, second = pinged(lost)
+    assert [list(report["writes_us"]) for report in (first, second)] == [["8192"], ["8192"]]
+    assert passed(first) == passed(second) == [True] * 4
+    for report in pinged(spoilt):
+        assert passed(report) == [True] * 4
+        assert len(report["writes_us"].get("20480", [])) <= 1, "bytes that nobody sent end the laps"
 
 
 def test_no_ends_is_nothing_to_do() -> None:

@@ -33,8 +33,18 @@ def test_what_was_measured_and_why_the_rest_was_not(samples: Any, shown: Any) ->
 
 def test_a_ping_gives_verbs_a_time(samples: Any, shown: Any) -> None:
     text = rows(shown, with_ping(samples.run(), "send and write, round trip 12 us, GID 3"))
-    assert "verbs - - 6.00 µs: half of the RDMA ping's round trip with 8 bytes; it times no larger message" in text
+    assert (
+        "verbs - - 6.00 µs: half of the RDMA ping's round trip with 8 bytes; this one timed no larger message" in text
+    )
     assert "no RDMA ping passed" in rows(shown, with_ping(samples.run(), "no number here"))
+
+
+def test_a_ping_with_larger_messages_gives_verbs_its_row(samples: Any, shown: Any) -> None:
+    both = "path MTU 4096, round trip 12 us, of 8192 bytes 30 us, of 20480 bytes 41 us, GID 3"
+    assert "verbs 15.0 20.5 half of the RDMA ping's round trips: at most that, Python drives them" in rows(
+        shown, with_ping(samples.run(), both)
+    )
+    assert "verbs - 20.5 half of" in rows(shown, with_ping(samples.run(), "of 20480 bytes 41 us"))
 
 
 def test_gloo_says_what_it_has_not(samples: Any, shown: Any) -> None:
