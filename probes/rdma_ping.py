@@ -2,8 +2,8 @@
 
 Told by the controller step by step (open, connect, ping, close), since both ends of a pair must know of each other
 first. Uses the distribution's pyverbs where the running python has it, else the node's libibverbs by ctypes. Messages
-hold at most 8 KiB (20 in the last round trips), retries are bounded, every wait has an end, and whatever was made is destroyed when a round is
-closed, when stdin ends, and at the latest with the process. Judges nothing.
+hold at most 8 KiB (20 in the last round trips), retries are bounded, every wait has an end, and whatever was made is
+destroyed when a round is closed, when stdin ends, and at the latest with the process. Judges nothing.
 """
 
 from __future__ import annotations
