@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fabricdoc.model.run import Candidate
+from fabricdoc.nccl import check_variables
 
 COMBINED = "combined"  # the set_name of a candidate that a search made
 
@@ -15,8 +16,9 @@ COMBINED = "combined"  # the set_name of a candidate that a search made
 def combined(members: Sequence[Candidate]) -> Candidate | None:
     """The candidate that holds all variables of `members` (in order), or None where two of them clash.
 
-    They clash where one variable would have two values on a node, or where one lies on base's variables and another
-    stands alone. Nothing is made of fewer than two, or where one member holds all variables already.
+    They clash where one variable would have two values on a node, where their variables work against one another (a
+    lower bound above an upper one), or where one lies on base's variables and another stands alone. Nothing is made of
+    fewer than two, or where one member holds all variables already.
     """
     if len(members) < 2 or len({one.on_base for one in members}) > 1:
         return None
@@ -27,6 +29,8 @@ def combined(members: Sequence[Candidate]) -> Candidate | None:
         return None
     own = {node: values for node, values in per_node.items() if values}
     if any((one.variables, one.node_variables) == (common, own) for one in members):
+        return None
+    if _contradict(common, own) and not any(_contradict(one.variables, one.node_variables) for one in members):
         return None
     names = [one.name for one in members]
     return Candidate(
@@ -41,6 +45,12 @@ def combined(members: Sequence[Candidate]) -> Candidate | None:
         risk=" ".join(dict.fromkeys(one.risk for one in members if one.risk)),
         fresh_agent=any(one.fresh_agent for one in members),
     )
+
+
+def _contradict(common: Mapping[str, str], own: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether variables of one set work against one another on a node."""
+    whole = [{**common, **values} for values in own.values()] or [common]
+    return any(one.id == "contradiction" for values in whole for one in check_variables(values))
 
 
 def _union(parts: Sequence[Mapping[str, str]]) -> dict[str, str] | None:

@@ -76,3 +76,17 @@ def test_a_union_holds_every_line_of_both_or_there_is_none(one: dict[str, str], 
     else:
         assert both is not None
         assert both.variables == one | two
+
+
+def test_variables_that_work_against_one_another_are_no_combination() -> None:
+    few = Candidate(name="few", variables={"NCCL_MAX_CTAS": "1"})
+    many = Candidate(name="many", variables={"NCCL_MIN_CTAS": "4"})
+    assert combined([few, many]) is None
+    assert combined([few, Candidate(name="one", variables={"NCCL_MIN_CTAS": "1"})]) is not None
+    elsewhere = Candidate(name="elsewhere", node_variables={"alpha": {"NCCL_MIN_CTAS": "4"}})
+    assert combined([few, elsewhere]) is None
+
+
+def test_what_a_member_holds_already_keeps_no_other_from_it() -> None:
+    odd = Candidate(name="odd", variables={"NCCL_MAX_CTAS": "1", "NCCL_MIN_CTAS": "4"})
+    assert combined([odd, SIMPLE]) is not None, "it was launched as it is: what it does is known"
