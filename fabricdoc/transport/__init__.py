@@ -8,7 +8,8 @@ What only some commands need is loaded when it is first used.
 from typing import TYPE_CHECKING
 
 from fabricdoc.doors import opened
-from fabricdoc.transport.ask import Answer, Asking, ask
+from fabricdoc.transport.answer import Answer
+from fabricdoc.transport.ask import Asking, ask
 from fabricdoc.transport.channels import Channels, open_channels, open_some
 from fabricdoc.transport.command import Said, output_of
 from fabricdoc.transport.config import FILE_NAME, Config, as_configured, load_config

@@ -23,17 +23,23 @@ FILE_NAME = "fabric.toml"
 MAX_BYTES = 1024 * 1024
 _TEXTS = ("name", "target", "role", "user", "python", "image", "container")
 _NODE_KEYS = (*_TEXTS, "ports", "env")
-_TOP_KEYS = ("node", "ssh")
+_TOP_KEYS = ("node", "ssh", "clustershell")
 _SSH_KEYS = ("config",)
+_TREE_KEYS = ("tree", "topology")
 
 
 @dataclass(frozen=True)
 class Config:
-    """What fabric.toml says: its nodes in order, where it lies (None: there is none), a file for `ssh -F` or ""."""
+    """What fabric.toml says: its nodes in order, where it lies (None: there is none), a file for `ssh -F` or "".
+
+    `tree` is whether ClusterShell's topology.conf counts, and `topology` a file of that kind to take ("": its own).
+    """
 
     nodes: tuple[NodeSpec, ...] = ()
     path: Path | None = None
     ssh_config: str = ""
+    tree: bool = False
+    topology: str = ""
 
 
 def load_config(path: Path | None = None) -> Config:
@@ -53,6 +59,14 @@ def as_configured(spec: NodeSpec, config: Config) -> NodeSpec:
     environment, role, image and container, ports. Of a node that the file knows at another target only role, image and
     container hold (of a container, none).
     """
+    if config.tree:
+        from fabricdoc.transport.topology import routed
+
+        return routed((_as_told(spec, config),), config)[0]
+    return _as_told(spec, config)
+
+
+def _as_told(spec: NodeSpec, config: Config) -> NodeSpec:
     known = next((node for node in config.nodes if node.name == spec.name), None)
     if known is None:
         return replace(spec, ssh_config=config.ssh_config)
@@ -101,6 +115,7 @@ class _Reader:
     def config(self, data: Mapping[str, Any]) -> Config:
         self._check_keys(data, _TOP_KEYS, None)
         ssh_config = self._ssh(data.get("ssh", {}))
+        tree, topology = self._tree(data.get("clustershell", {}))
         tables = data.get("node", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self._complaint("node is not a list of tables: write [[node]]", None, "node")
@@ -115,16 +130,30 @@ class _Reader:
                     check_unique(nodes)
             except UsageError as error:
                 raise self._complaint(error.message, number, "name", error.fix) from error
-        return Config(tuple(nodes), self._path, ssh_config)
+        return Config(tuple(nodes), self._path, ssh_config, tree, topology)
 
     def _ssh(self, table: object) -> str:
         if not isinstance(table, dict):
             raise self._complaint("ssh is not a table: write [ssh]", None, "ssh")
         self._check_keys(table, _SSH_KEYS, None)
-        config = table.get("config", "")
-        if not isinstance(config, str):
-            raise self._complaint("ssh.config is not a text", None, "config")
-        return str(self._path.absolute().parent / expanded(Path(config))) if config else ""
+        return self._file(table, "ssh", "config")
+
+    def _tree(self, table: object) -> tuple[bool, str]:
+        """Whether nodes are asked through the gateways of a topology, and the file that has it."""
+        if not isinstance(table, dict):
+            raise self._complaint("clustershell is not a table: write [clustershell]", None, "clustershell")
+        self._check_keys(table, _TREE_KEYS, None)
+        tree = table.get("tree", False)
+        if not isinstance(tree, bool):
+            raise self._complaint("clustershell.tree is neither true nor false", None, "tree")
+        return tree, self._file(table, "clustershell", "topology")
+
+    def _file(self, table: Mapping[str, Any], name: str, key: str) -> str:
+        """A file that a table names, beside fabric.toml where it is not named from the root; "" for none."""
+        path = table.get(key, "")
+        if not isinstance(path, str):
+            raise self._complaint(f"{name}.{key} is not a text", None, key)
+        return str(self._path.absolute().parent / expanded(Path(path))) if path else ""
 
     def _nodes(self, number: int, table: Mapping[str, Any], ssh_config: str) -> list[NodeSpec]:
         """The nodes of one table: several where its name and target are node sets (of one size, side by side)."""

@@ -2,9 +2,8 @@
 
 ClusterShell is an extra (`cluster`), imported only for such words: plain node sets are `nodesets`' own, so that a site
 with ClusterShell and one without read them alike, in the order written (ClusterShell sorts). Its groups may run the
-commands that the site's groups.conf names, so every name is checked before it is handed over. Its tree mode is not
-used: its gateways and the machine that asks load each other's words with pickle (ClusterShell/Communication.py,
-`data_decode`, up to 1.10), so that a node could run code here, and each gateway would need ClusterShell.
+commands that the site's groups.conf names, so every name is checked before it is handed over. Its trees are
+`topology`'s matter.
 """
 
 from __future__ import annotations

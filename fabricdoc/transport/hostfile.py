@@ -15,7 +15,7 @@ from pathlib import Path
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import read_text
 from fabricdoc.transport.config import Config
-from fabricdoc.transport.nodes import NodeSpec, check_unique, parse_nodes
+from fabricdoc.transport.nodes import NodeSpec, check_unique, parse_nodes, with_gateways
 from fabricdoc.transport.nodesets import check_count
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -37,9 +37,10 @@ def read_hostfile(path: Path, config: Config) -> tuple[NodeSpec, ...]:
     than 16,384.
     """
     nodes: dict[str, NodeSpec] = {}
+    direct = replace(config, tree=False)
     for number, line in enumerate(read_text(path, str(path), limit=MAX_BYTES).splitlines(), 1):
         try:
-            for node in _nodes(_COMMENT.sub("", line).strip(), config):
+            for node in _nodes(_COMMENT.sub("", line).strip(), direct):
                 if nodes.setdefault(node.name, node) != node:
                     check_unique((nodes[node.name], node))
             check_count(len(nodes), str(path))
@@ -47,7 +48,7 @@ def read_hostfile(path: Path, config: Config) -> tuple[NodeSpec, ...]:
             raise InputError(f"{path}:{number}: {error.message}", fix=error.fix) from error
     if not nodes:
         raise InputError(f"{path} names no node", fix="write one node a line: [NAME=]TARGET")
-    return tuple(nodes.values())
+    return with_gateways(tuple(nodes.values()), config)
 
 
 def _nodes(line: str, config: Config) -> tuple[NodeSpec, ...]:

@@ -35,6 +35,8 @@ class NodeSpec:
     say where the server's torch is: the bench agent runs in there, under its `python3` (the container's, if both are
     named). `env` is added to the environment of what runs there. `ssh_config` is a file for `ssh -F` ("" means the
     user's own).
+    `via` are the gateways that carry one-shot questions to it: of each level, from here, those of which any one leads
+    on; () for a node that is asked directly. `lingers` is whether ssh may keep its connection for later calls.
     """
 
     name: str
@@ -47,6 +49,8 @@ class NodeSpec:
     ports: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, hash=False)
     ssh_config: str = ""
+    via: tuple[tuple[NodeSpec, ...], ...] = ()
+    lingers: bool = True
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -145,10 +149,19 @@ def parse_nodes(items: Sequence[str], config: Config) -> tuple[NodeSpec, ...]:
     known = {node.name: node for node in config.nodes}
     wanted = _wanted(items)
     if not wanted:
-        return config.nodes or (NodeSpec("local", "local"),)
+        return with_gateways(config.nodes, config) or (NodeSpec("local", "local"),)
     nodes = tuple(known.get(part) or parse_node(part, ssh_config=config.ssh_config) for part in wanted)
     check_unique(nodes)
-    return nodes
+    return with_gateways(nodes, config)
+
+
+def with_gateways(nodes: tuple[NodeSpec, ...], config: Config) -> tuple[NodeSpec, ...]:
+    """The nodes with their gateways, where the file asks for a tree."""
+    if not config.tree:
+        return nodes
+    from fabricdoc.transport.topology import routed
+
+    return routed(nodes, config)
 
 
 def _wanted(items: Sequence[str]) -> list[str]:

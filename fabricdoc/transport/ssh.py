@@ -46,7 +46,7 @@ def ssh_argv(node: NodeSpec, argv: Sequence[str]) -> list[str]:
 
 
 def _sharing(node: NodeSpec) -> tuple[str, ...]:
-    folder = runtime_folder()
+    folder = runtime_folder() if node.lingers else None
     if folder is None:
         return ("ControlMaster=no", "ControlPath=none")
     # %C knows neither the alias nor the jump host: two nodes behind two jump hosts may have one address

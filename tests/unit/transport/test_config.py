@@ -223,3 +223,28 @@ def test_a_user_without_any_home_has_no_configuration_of_its_own(monkeypatch: py
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.getuid", lambda: 3999999999)
     assert config_home() is None
+
+
+def test_a_tree_is_the_users_own_wish(file: Path) -> None:
+    file.write_text("[[node]]\nname = 'a'\n")
+    assert (load_config(file).tree, load_config(file).topology) == (False, "")
+    file.write_text("[clustershell]\ntree = true\ntopology = 'mine/topology.conf'\n")
+    assert (load_config(file).tree, load_config(file).topology) == (True, str(file.parent / "mine/topology.conf"))
+    file.write_text("[clustershell]\ntopology = '/etc/topology.conf'\n")
+    assert (load_config(file).tree, load_config(file).topology) == (False, "/etc/topology.conf")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[clustershell]\ntree = 'yes'\n", 2, "neither true nor false"),
+        ("[clustershell]\ntree = true\ntopology = 7\n", 3, "clustershell.topology is not a text"),
+        ("clustershell = true\n", 1, "write [clustershell]"),
+        ("\n[clustershell]\ntre = true\n", 3, "did you mean 'tree'"),
+    ],
+)
+def test_a_tree_that_can_not_be_read_is_told_with_its_line(file: Path, text: str, line: int, words: str) -> None:
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_config(file)
+    assert f"{file}:{line}: " in caught.value.message and words in caught.value.message
