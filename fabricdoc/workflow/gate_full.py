@@ -253,7 +253,7 @@ def _against_measured(tournament: Tournament, nodes: str) -> Iterator[Answer]:
     ]
     if at:
         launches = tuple(tournament.launches[number] for number in at)
-        yield from latency_answers(Tried(tournament.preset, tournament.errands[at[0]].plan, launches, nodes), ALL)
+        yield from latency_answers(Tried(tournament.preset, tournament.errands[at[0]].plan, launches, nodes, True), ALL)
 
 
 def _cut_short(tournament: Tournament) -> Iterator[Answer]:

@@ -31,7 +31,17 @@ from fabricdoc.workflow.gate_launches import (
     smoke_views,
 )
 from fabricdoc.workflow.gate_looking import gate_nodes
-from fabricdoc.workflow.gate_smoke_answers import LATENCY, LAUNCH, Answer, Tried, check, finding, smoke_answers
+from fabricdoc.workflow.gate_smoke_answers import (
+    LATENCY,
+    LAUNCH,
+    Answer,
+    Tried,
+    check,
+    finding,
+    slow_only,
+    smoke_answers,
+    with_bandwidth,
+)
 from fabricdoc.workflow.readiness import obstacles
 
 Progress = Callable[[str], None]
@@ -59,7 +69,7 @@ def smoke(
     `left` tells how many seconds the whole gate still has: no wait is longer.
 
     Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less. `deeper`
-    goes on with the same agents where all holds, and its checks are added.
+    goes on with the same agents where all holds, or where it only took longer: it is to tell why. Its checks are added.
     """
     pinged = with_rdma(specs, fabric, progress)
     links, causes = link_answers(fabric, pinged)
@@ -71,14 +81,20 @@ def smoke(
         return _joined((links, causes), split([hindered(obstacle)]))
     hello_s = min(float(limits()["smoke"]["seconds"]["hello"]), max(LEAST_S, left()))
     with Agents(in_order(specs, names), hello_s=hello_s) as agents:
-        found = split(all_reduced(agents, Trial(preset, pinged, plan, node_list(specs)), progress))
-        if deeper is not None and all(one.outcome == "ok" for one in found[0]):
-            found = _joined(found, deeper(agents, pinged))
+        found = split(all_reduced(agents, Trial(preset, pinged, plan, node_list(specs), deeper is not None), progress))
+        if deeper is not None and slow_only(found[0]):
+            found = _explained(found, deeper(agents, pinged))
     return _joined((links, causes), found)
 
 
 def _joined(first: tuple[Sequence[GateCheck], Sequence[Finding]], second: Found) -> Found:
     return (*first[0], *second[0]), (*first[1], *second[1])
+
+
+def _explained(found: Found, deeper: Found) -> Found:
+    """Both, the deeper level's causes first: a slow rail is why an all-reduce takes longer."""
+    slow = tuple(with_bandwidth(one, deeper[1]) for one in found[1])
+    return (*found[0], *deeper[0]), (*deeper[1], *slow)
 
 
 def split(answers: Sequence[Answer]) -> Found:
@@ -124,12 +140,13 @@ def smoke_plan(preset: Preset, fabric: Fabric, left_s: float = inf) -> Plan:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is launched, where, and the nodes as `--nodes` takes them."""
+    """What is launched, where, and the nodes as `--nodes` takes them; `measuring`: bandwidth comes after it."""
 
     preset: Preset
     fabric: Fabric
     plan: Plan
     nodes: str
+    measuring: bool = False
 
 
 def all_reduced(agents: Agents, trial: Trial, progress: Progress) -> list[Answer]:
@@ -143,7 +160,7 @@ def all_reduced(agents: Agents, trial: Trial, progress: Progress) -> list[Answer
     progress(f"an all-reduce of {' and '.join(f'{shape.size} B' for shape in plan.shapes)}")
     for number in range(1, int(data["launches"]) + 1):
         launches.append(launched(agents, errand(plan, candidate, number, master, work)))
-        answers = smoke_answers(Tried(preset, plan, tuple(launches), trial.nodes))
+        answers = smoke_answers(Tried(preset, plan, tuple(launches), trial.nodes, trial.measuring))
         if not any(one.id == LATENCY and one.outcome == "differs" for one, _ in answers):
             break
         progress("slower than measured: once more")

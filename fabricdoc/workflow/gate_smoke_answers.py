@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricdoc.model.documents import Unknown
@@ -26,12 +26,16 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Tried:
-    """The launches of a smoke level in order, under which plan, and the nodes as `--nodes` takes them."""
+    """The launches of a smoke level in order, under which plan, and the nodes as `--nodes` takes them.
+
+    `measuring`: bandwidth is measured by this very gate, so that it need not be advised.
+    """
 
     preset: Preset
     plan: Plan
     launches: tuple[Launch, ...]
     nodes: str
+    measuring: bool = False
 
     @property
     def last(self) -> Launch:
@@ -220,11 +224,11 @@ def bound_of(preset: Preset, known: Latency) -> float:
 
 def _compared(tried: Tried, cell: Cell, known: Latency | None, id: str) -> Answer:
     subject = f"{cell.op} of {cell.size} B ({cell.view})"
-    seen = f"{cell.median_us:.1f} us"
+    seen = f"{cell.median_us:.1f} µs"
     if known is None:
         return check(id, "", subject, "not measured by the preset", seen, "ok"), None
     bound = bound_of(tried.preset, known)
-    told = f"at most {bound:.1f} us ({known.low_us:.1f} to {known.high_us:.1f} measured, {known.launches} launches)"
+    told = f"at most {bound:.1f} µs ({known.low_us:.1f} to {known.high_us:.1f} measured, {known.launches} launches)"
     if cell.median_us <= bound:
         return check(id, "", subject, told, seen, "ok"), None
     return check(id, "", subject, told, seen, "differs"), _slow(tried, cell, known, id)
@@ -234,17 +238,38 @@ def _slow(tried: Tried, cell: Cell, known: Latency, id: str) -> Finding:
     count, bound = len(tried.launches), bound_of(tried.preset, known)
     times = f"{cell.median_us / known.median_us:.1f} times"
     cause = (
-        f"an all-reduce of {cell.size} B takes {cell.median_us:.1f} us in {'both' if count > 1 else 'the'} launch"
-        f"{'es' if count > 1 else ''}, {times} what was measured ({known.median_us:.1f} us; limit {bound:.1f} us)"
+        f"an all-reduce of {cell.size} B takes {cell.median_us:.1f} µs in {'both' if count > 1 else 'the'} launch"
+        f"{'es' if count > 1 else ''}, {times} what was measured ({known.median_us:.1f} µs; limit {bound:.1f} µs)"
     )
-    fix = [
-        "look for the slow part: bandwidth per rail and direction, clocks, other users:",
-        shlex.join(["fabricdoc", "gate", "--level", "full", "--preset", tried.preset.run or tried.preset.name]),
-        "or measure again, if this is what the fabric is now:",
-        f"fabricdoc bench --nodes {tried.nodes}",
-    ]
+    deeper = _deeper(tried)
+    again = f"{'or ' if deeper else ''}measure again, if this is what the fabric is now:"
+    fix = [*deeper, again, f"fabricdoc bench --nodes {tried.nodes}"]
     disturbed = [Evidence(file=state.node, text=text) for state in tried.last.states for text in _disturbing(state)]
     return finding(id, ", ".join(tried.names), cause, fix, disturbed[:_SHOWN])
+
+
+def _deeper(tried: Tried) -> list[str]:
+    """The level that tells the slow part, unless it is the one that was asked."""
+    if tried.measuring:
+        return []
+    preset = tried.preset.run or tried.preset.name
+    return [
+        "look for the slow part: bandwidth per rail and direction, clocks, other users:",
+        shlex.join(["fabricdoc", "gate", "--level", "full", "--preset", preset]),
+    ]
+
+
+def slow_only(answers: Iterable[GateCheck]) -> bool:
+    """Whether nothing speaks against going deeper: all holds, but that it takes longer than it did."""
+    return all(one.outcome == "ok" or (one.id == LATENCY and one.outcome == "differs") for one in answers)
+
+
+def with_bandwidth(slow: Finding, shown: Sequence[Finding]) -> Finding:
+    """A latency's finding with what the bandwidth showed (`shown`) to be mended first; as it is where that is well."""
+    first = next((one for one in shown if one.severity == "error"), None)
+    if slow.id != LATENCY or first is None:
+        return slow
+    return slow.model_copy(update={"fix": (f"first what the bandwidth shows, {first.subject}:", *first.fix)})
 
 
 def _disturbing(state: NodeState) -> Iterator[str]:

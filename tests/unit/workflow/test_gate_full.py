@@ -153,6 +153,7 @@ def test_what_was_measured_over_all_rails_is_held_against_the_preset(monkeypatch
         outcomes, found = world.gate(one, _slower(spark_one_cable()))
         assert outcome in outcomes[ALL]
         assert bool(found) == (outcome == "differs")
+        assert not any("--level full" in line for one in found for line in one.fix)
 
 
 def _slower(fabric: Fabric) -> Fabric:

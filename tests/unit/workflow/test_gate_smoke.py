@@ -17,7 +17,7 @@ from fabricdoc.workflow import gate_smoke
 from fabricdoc.workflow.checking import LEVELS, Asked, check_level
 from fabricdoc.workflow.gate_launches import limits
 from fabricdoc.workflow.gate_smoke import RDMA, deepen, in_order, node_list, smoke, smoke_plan
-from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH
+from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH, finding
 from tests.fabrics.spark import spark_one_cable
 from tests.unit.workflow.gate_made import cell, latency, launch, preset, proof
 
@@ -128,9 +128,31 @@ def test_a_deeper_level_goes_on_with_the_same_agents_while_all_is_well(monkeypat
     world = World(monkeypatch, 35.0)
     world.gate(deeper=lambda agents, fabric: (world.did.append("deeper"), ((), ()))[1])
     assert world.did[-3:] == ["launch", "deeper", "closed"]
+
+
+def test_slower_than_it_was_is_what_the_deeper_level_is_to_explain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rail it finds is the cause, told first and to be mended first; nobody is sent to the level he asked for."""
+    rail = finding("rail-bandwidth", "spark-a/p0", "13 Gbit/s over p0", ["ethtool p0"])
     slow = World(monkeypatch, 400.0, 400.0)
-    slow.gate(deeper=lambda *_: (slow.did.append("deeper"), ((), ()))[1])
-    assert "deeper" not in slow.did
+    told, (cause, symptom) = slow.gate(deeper=lambda *_: (slow.did.append("deeper"), ((), (rail,)))[1])
+    assert slow.did[-4:] == ["launch", "launch", "deeper", "closed"]
+    assert told[LATENCY] == {"differs"}
+    assert (cause, symptom.id) == (rail, LATENCY)
+    assert symptom.fix == ("first what the bandwidth shows, spark-a/p0:", "ethtool p0")
+    well = World(monkeypatch, 400.0, 400.0)
+    (alone,) = well.gate(deeper=lambda *_: ((), ()))[1]
+    assert alone.fix[0].startswith("measure again")
+    assert "--level full" not in " ".join(alone.fix)
+
+
+@pytest.mark.parametrize("bad", [{"status": "timeout", "rank": 1}, {"status": "incorrect", "reason": "wrong"}])
+def test_a_launch_that_failed_or_was_wrong_ends_the_gate(monkeypatch: pytest.MonkeyPatch, bad: dict[str, Any]) -> None:
+    world = World(monkeypatch)
+    monkeypatch.setattr(world, "launch", lambda *_: (launch(cell(8192, 30.0), proven=PROVEN, **bad), None))
+    monkeypatch.setattr(gate_smoke, "run_launch", world.launch)
+    told, _ = world.gate(deeper=lambda *_: (world.did.append("deeper"), ((), ()))[1])
+    assert "differs" in told.get(LAUNCH, set()) | told.get(EXACT, set())
+    assert "deeper" not in world.did
 
 
 def test_no_wait_is_longer_than_the_gate_has_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,19 @@ from fabricdoc.model.run import Cell, Launch, NodeState
 from fabricdoc.workflow import gate_bandwidth
 from fabricdoc.workflow.gate_launches import limits, plan_between, smoke_shapes, smoke_views
 from fabricdoc.workflow.gate_smoke import RDMA
-from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH, Tried, best_cells, smoke_answers
+from fabricdoc.workflow.gate_smoke_answers import (
+    EXACT,
+    LATENCY,
+    LAUNCH,
+    PATH,
+    Tried,
+    best_cells,
+    check,
+    finding,
+    slow_only,
+    smoke_answers,
+    with_bandwidth,
+)
 from tests.fabrics.spark import spark_one_cable
 from tests.unit.workflow.gate_made import IB, TWINS, cell, latency, launch, preset, proof
 
@@ -24,11 +36,13 @@ GLOO = {"spark-a": {"GLOO_SOCKET_IFNAME": "enp1s0f0np0"}, "spark-b": {"GLOO_SOCK
 NODES = "a=spark-a,spark-b"
 
 
-def tried(*launches: Launch, of: Preset | None = None) -> list[tuple[GateCheck, Finding | None]]:
+def tried(
+    *launches: Launch, of: Preset | None = None, measuring: bool = False
+) -> list[tuple[GateCheck, Finding | None]]:
     of = of or preset()
     names = [node.name for node in of.nodes]
     plan = plan_between(of, spark_one_cable(), names, smoke_shapes(of), smoke_views(of), 30)
-    return smoke_answers(Tried(of, plan, launches, NODES))
+    return smoke_answers(Tried(of, plan, launches, NODES, measuring))
 
 
 def named(answers: list[tuple[GateCheck, Finding | None]], id: str) -> list[tuple[GateCheck, Finding | None]]:
@@ -157,7 +171,7 @@ def test_the_limit_is_the_highest_launch_widened_by_the_datas_tolerance() -> Non
     for median, outcome in ((limit - 0.1, "ok"), (limit + 0.1, "differs"), (1.0, "ok")):
         ((one, cause),) = named(tried(good(cell(8192, median)), of=of), LATENCY)
         assert (one.outcome, cause is None) == (outcome, outcome == "ok")
-        assert f"at most {limit:.1f} us (30.0 to 40.0 measured, 6 launches)" == one.expected
+        assert f"at most {limit:.1f} µs (30.0 to 40.0 measured, 6 launches)" == one.expected
 
 
 def test_the_faster_of_two_launches_counts() -> None:
@@ -167,6 +181,42 @@ def test_the_faster_of_two_launches_counts() -> None:
     ((_, cause),) = named(tried(slow, slow, of=of), LATENCY)
     assert cause is not None and "in both launches, 11.4 times what was measured" in cause.cause
     assert best_cells((slow, fast))["eager", 8192, "bfloat16", True].median_us == 35.0
+
+
+def test_the_level_that_tells_the_slow_part_is_advised_by_the_one_that_does_not() -> None:
+    of = preset(latencies=(latency(8192),))
+    again = "measure again, if this is what the fabric is now:"
+    (one,) = [cause for _, cause in tried(good(cell(8192, 400.0)), of=of) if cause]
+    assert one.fix[1:] == ("fabricdoc gate --level full --preset r1", f"or {again}", f"fabricdoc bench --nodes {NODES}")
+    (other,) = [cause for _, cause in tried(good(cell(8192, 400.0)), of=of, measuring=True) if cause]
+    assert other.fix == (again, f"fabricdoc bench --nodes {NODES}")
+    assert " us" not in other.cause and "400.0 µs" in other.cause
+
+
+def test_what_the_bandwidth_showed_is_mended_first() -> None:
+    (slow,) = [cause for _, cause in tried(good(cell(8192, 400.0)), of=preset(latencies=(latency(8192),))) if cause]
+    rail = finding(gate_bandwidth.RAIL, "spark-a/p0", "13 Gbit/s over p0", ["ethtool p0"])
+    late = finding(gate_bandwidth.ALL, "spark-a", "no time was left", ["wait"], severity="warning")
+    assert with_bandwidth(slow, [late, rail]).fix == ("first what the bandwidth shows, spark-a/p0:", "ethtool p0")
+    assert with_bandwidth(slow, [late]) == slow
+    assert with_bandwidth(rail, [rail]) == rail
+
+
+@pytest.mark.parametrize(
+    ("outcome", "id", "goes_on"),
+    [
+        ("ok", PATH, True),
+        ("differs", LATENCY, True),
+        ("unknown", LATENCY, False),
+        ("differs", PATH, False),
+        ("unknown", PATH, False),
+        ("differs", EXACT, False),
+        ("differs", LAUNCH, False),
+    ],
+)
+def test_only_what_took_longer_is_looked_into_deeper(outcome: str, id: str, goes_on: bool) -> None:
+    good_one = check(EXACT, "", "results", "bit-exact", "bit-exact", "ok")
+    assert slow_only([good_one, check(id, "", "x", "y", "z", outcome)]) is goes_on
 
 
 def test_a_slow_launch_tells_what_its_nodes_showed() -> None:
@@ -182,7 +232,7 @@ def test_a_slow_launch_tells_what_its_nodes_showed() -> None:
 
 def test_a_preset_that_measured_nothing_is_held_against_nothing_and_says_so() -> None:
     ((one, cause),) = named(tried(good()), LATENCY)
-    assert (one.outcome, one.expected, one.found, cause) == ("ok", "not measured by the preset", "33.0 us", None)
+    assert (one.outcome, one.expected, one.found, cause) == ("ok", "not measured by the preset", "33.0 µs", None)
 
 
 def test_every_id_stands_in_the_one_list() -> None:
