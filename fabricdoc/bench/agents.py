@@ -2,6 +2,7 @@
 
 Turns the agent's events into one `Outcome` per launch. An agent that is lost (killed, node gone) ends that
 launch, not the run: `restart` opens fresh ones. What the samples mean is `samples`' and `tuning`'s business.
+Inside `fabric.within` no wait goes beyond that deadline.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from fabricdoc.bench.greeting import refuse_others, refuse_without_torch
@@ -16,11 +18,20 @@ from fabricdoc.bench.heard import check
 from fabricdoc.bench.order import LaunchOrder
 from fabricdoc.bench.outcome import Outcome, keep, pids
 from fabricdoc.errors import NodeError, ToolError
+from fabricdoc.fabric import at_most
 from fabricdoc.transport import Channels, NodeSpec, open_channels
 
 HELLO_DEADLINE_S = 120.0
+START_DEADLINE_S = 20.0
 GRACE_S = 8.0
 LEFTOVER_DEADLINE_S = 20.0
+CLOSE_S, LEAST_CLOSE_S = 3.0, 1.5
+"""What an agent may take to end its ranks; at the least as long as it takes over that itself (probes/agent.py)."""
+
+
+def grace() -> float:
+    """Seconds an agent may take beyond a launch's limit, and again to end it: less where all must be over soon."""
+    return min(GRACE_S, at_most(inf) / 5)
 
 
 class Agents:
@@ -37,7 +48,11 @@ class Agents:
         self.hello: dict[str, dict[str, Any]] = {}
 
     def __enter__(self) -> Agents:
-        self.restart()
+        try:
+            self.restart()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -46,7 +61,7 @@ class Agents:
     def close(self) -> None:
         """End the agents; their ranks go with them."""
         if self._channels is not None:
-            self._channels.close()
+            self._channels.close(max(LEAST_CLOSE_S, at_most(CLOSE_S)))
             self._channels = None
 
     def restart(self, environment: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, tuple[int, ...]]:
@@ -59,9 +74,9 @@ class Agents:
         self.close()
         added = environment or {}
         specs = [replace(one, env={**one.env, **added.get(one.name, {})}) for one in self._specs]
-        self._channels = open_channels(specs, "agent")
+        self._channels = open_channels(specs, "agent", start_deadline_s=at_most(START_DEADLINE_S))
         self._channels.broadcast({"do": "hello"})
-        hellos = self._channels.gather("hello", self._hello_s, "the bench agent")
+        hellos = self._channels.gather("hello", at_most(self._hello_s), "the bench agent")
         refuse_without_torch(hellos)
         refuse_others(hellos)
         self.hello = hellos
@@ -73,7 +88,7 @@ class Agents:
             return {}
         for name in self.channels.names:
             self.channels.send(name, {"do": "leftover", "ranks": self._born.get(name, [])})
-        answers = self.channels.gather("leftover", LEFTOVER_DEADLINE_S, "the bench agent")
+        answers = self.channels.gather("leftover", at_most(LEFTOVER_DEADLINE_S), "the bench agent")
         self._born = {}
         return {name: left for name, answer in answers.items() if (left := pids(answer.get("alive")))}
 
@@ -90,8 +105,9 @@ class Agents:
         self._born = {}
         for name in self.channels.names:
             self._send(name, order.message(name), outcome)
+        grace_s = grace()
         try:
-            self._collect(order, outcome, time.monotonic() + order.deadline_s + GRACE_S)
+            self._collect(order, outcome, time.monotonic() + at_most(order.deadline_s + grace_s), grace_s)
         except NodeError as gone:
             self._give_up(outcome, gone.message)
         except KeyboardInterrupt:
@@ -99,7 +115,7 @@ class Agents:
             raise
         return outcome
 
-    def _collect(self, order: LaunchOrder, outcome: Outcome, end: float) -> None:
+    def _collect(self, order: LaunchOrder, outcome: Outcome, end: float, grace_s: float) -> None:
         stopped = False
         while len(outcome.done | outcome.lost.keys()) < len(self.channels.names):
             got = self.channels.receive(max(0.0, end - time.monotonic()))
@@ -107,12 +123,12 @@ class Agents:
                 if stopped:
                     self._give_up(outcome, "the agent stopped answering")
                     return
-                stopped, end = True, time.monotonic() + GRACE_S
+                stopped, end = True, time.monotonic() + at_most(grace_s)
                 self.channels.broadcast({"do": "stop", "number": order.number})
                 continue
             expired = self._take(order, outcome, *got)
             if (expired or self._failed(outcome)) and not stopped:
-                stopped, end = True, time.monotonic() + GRACE_S
+                stopped, end = True, time.monotonic() + at_most(grace_s)
                 self.channels.broadcast({"do": "stop", "number": order.number, "stacks": expired})
 
     def _send(self, name: str, message: dict[str, Any], outcome: Outcome) -> None:

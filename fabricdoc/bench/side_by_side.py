@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabricdoc.bench.agents import GRACE_S, Agents
+from fabricdoc.bench.agents import Agents, grace
 from fabricdoc.bench.heard import check
 from fabricdoc.bench.launch import Place, describe, order_for
 from fabricdoc.bench.order import LaunchOrder
 from fabricdoc.bench.outcome import Outcome, keep
 from fabricdoc.errors import NodeError, UsageError
+from fabricdoc.fabric import at_most
 from fabricdoc.model.documents import utc_now
 from fabricdoc.model.run import Candidate, Launch, Plan
 from fabricdoc.transport import Channels
@@ -55,7 +56,8 @@ class _Lane:
     def __init__(self, order: LaunchOrder) -> None:
         self.order = order
         self.outcome = Outcome()
-        self.end = self.ended = time.monotonic() + order.deadline_s + GRACE_S
+        self.grace_s = grace()
+        self.end = self.ended = time.monotonic() + at_most(order.deadline_s + self.grace_s)
         self.stopped = False
 
     @property
@@ -118,7 +120,7 @@ class _Lanes:
             self._stop(lane, stacks=False)
 
     def _stop(self, lane: _Lane, *, stacks: bool) -> None:
-        lane.stopped, lane.end = True, time.monotonic() + GRACE_S
+        lane.stopped, lane.end = True, time.monotonic() + at_most(lane.grace_s)
         self._tell(lane, {"do": "stop", "number": lane.order.number, "stacks": stacks})
 
     def _take(self, lane: _Lane, name: str, message: Mapping[str, Any]) -> None:

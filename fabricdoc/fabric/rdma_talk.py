@@ -16,6 +16,7 @@ from typing import Any
 
 from fabricdoc.errors import NodeError
 from fabricdoc.fabric.crew import closed_node, silent_node
+from fabricdoc.fabric.hurry import at_most
 from fabricdoc.fabric.rdma_answers import (
     Failure,
     Opened,
@@ -80,7 +81,7 @@ class Talk:
 
     def run(self, rounds: Sequence[Sequence[Pair]]) -> list[Outcome]:
         """Ping every pair, round by round, within the time for all of them."""
-        end = time.monotonic() + ping_limit("all_s")
+        end = time.monotonic() + at_most(ping_limit("all_s"))
         outcomes: list[Outcome] = []
         for pairs in rounds:
             found = [Outcome(pair) for pair in pairs]
@@ -197,6 +198,7 @@ class Talk:
         """One message of `event` (of this round) from each node; a node that ends or stays silent is gone for good."""
         answers: dict[str, dict[str, Any]] = {}
         waiting = set(names)
+        limit_s = at_most(limit_s)
         end = time.monotonic() + limit_s
         while waiting and (got := self._next(end)):
             name, said = got

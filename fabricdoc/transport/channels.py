@@ -91,11 +91,11 @@ class Channels:
                 answers[name] = said
         return answers
 
-    def close(self) -> None:
-        """End every stdin, wait up to 3 s, then kill what is left of what was started; closing again does nothing."""
+    def close(self, grace_s: float = CLOSE_S) -> None:
+        """End every stdin, wait for it, then kill what is left of what was started; closing again does nothing."""
         if not self._closed:
             self._closed = True
-            end_all(tuple(self._channels.values()), CLOSE_S)
+            end_all(tuple(self._channels.values()), grace_s)
 
     def __enter__(self) -> Channels:
         return self

@@ -7,18 +7,20 @@ partners before a node is blamed. What a rate means is `gate_bandwidth`'s, who i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from statistics import median
 
 from fabricdoc.bench import Agents, Errand, base_candidate, run_side_by_side
-from fabricdoc.fabric import Rail
+from fabricdoc.fabric import Rail, at_most
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.findings import Evidence
 from fabricdoc.model.gate import GateCheck
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Launch, Plan, Shape
 from fabricdoc.workflow.checking import Added, Asked, preset_asked
+from fabricdoc.workflow.gate_all_reduce import BANDWIDTH, Progress, Trial
 from fabricdoc.workflow.gate_bandwidth import (
     ALL,
     NODE,
@@ -42,35 +44,38 @@ from fabricdoc.workflow.gate_launches import (
     preset_rails,
 )
 from fabricdoc.workflow.gate_looking import gate_nodes
-from fabricdoc.workflow.gate_smoke import Found, node_list, smoke, split
+from fabricdoc.workflow.gate_smoke import split, within_deadline
 from fabricdoc.workflow.gate_smoke_answers import Answer, Tried, check, finding, latency_answers
+from fabricdoc.workflow.gate_time import LEAST_S, Found, is_over, launch_s, not_done, was_cut
 from fabricdoc.workflow.pair_rounds import Pair, rounds_of
 from fabricdoc.workflow.suspects import Blame, blame, retests
 
-Progress = Callable[[str], None]
 MOST_CHECKS = 512
+MOST_SHOWN = 8
 LARGEST = 64 << 20
 
 
 def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     """What the smoke and the full level add to a quick gate that said go, by the same agents."""
-    preset, specs = preset_asked(asked), gate_nodes(asked)
+    trial = Trial(preset_asked(asked), gate_nodes(asked), fabric, progress)
 
     def deeper(agents: Agents, pinged: Fabric) -> Found:
-        return full(agents, preset, pinged, progress, node_list(specs), asked.left())
+        return full(agents, trial.preset, pinged, progress, trial.nodes)
 
-    return Added(*smoke(preset, specs, fabric, progress, deeper, asked.left))
+    return within_deadline(asked, trial, deeper)
 
 
-def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str, left_s: float = inf) -> Found:
+def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nodes: str) -> Found:
     """All checks of the level and the causes of those that do not hold; `nodes` as `--nodes` takes them.
 
-    It ends within the data's limit and the `left_s` seconds that the whole gate still has.
+    It ends within the data's limit and what is left of the whole gate's time. NodeError where agents that need
+    variables of their own do not start.
     """
     names, data = [node.name for node in preset.nodes], limits()["full"]
     rounds = rounds_of(names, int(data["rounds"]))
     whole = float(data["seconds"]["all"]) + float(data["seconds"]["round"]) * max(0, len(rounds) - 1)
-    tournament = Tournament(preset, fabric, progress, time.monotonic() + min(left_s, whole))
+    hurried = at_most(whole) < whole
+    tournament = Tournament(preset, fabric, progress, time.monotonic() + at_most(whole), hurried)
     candidate = candidate_of(preset, names)
     if candidate.fresh_agent:
         agents.restart(candidate.node_variables)
@@ -80,14 +85,19 @@ def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nod
 
 @dataclass
 class Tournament:
-    """What was launched so far. `end` is the monotonic time by which all must be over."""
+    """What was launched so far. `end` is the monotonic time by which all must be over, `hurried` that it is the gate's.
+
+    `left` are the legs for which no time was left, `cut` why launches of such were ended before their own limit.
+    """
 
     preset: Preset
     fabric: Fabric
     progress: Progress
     end: float
+    hurried: bool = False
     flows: list[Flow] = field(default_factory=list)
     left: list[Leg] = field(default_factory=list)
+    cut: list[Evidence] = field(default_factory=list)
     blamed: Blame = field(default_factory=Blame)
     errands: list[Errand] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
@@ -127,14 +137,24 @@ class Tournament:
     def _round(self, agents: Agents, pairs: Sequence[Sequence[Leg]], *, alone: bool = False) -> None:
         """The first leg of every pair at the same time, then the second, and so on; `alone`: one after another."""
         for wave in [[leg] for legs in pairs for leg in legs] if alone else _waves(pairs):
-            if self.end <= time.monotonic():
+            if self.end <= time.monotonic() or is_over():
                 self.left += wave
                 continue
+            patience = self.patience()
             errands = [self._errand(leg, len(self.errands) + at) for at, leg in enumerate(wave, start=1)]
             launches = run_side_by_side(agents, errands)
-            self.flows += [flow_of(leg, launch) for leg, launch in zip(wave, launches, strict=True)]
+            for leg, one, launch in zip(wave, errands, launches, strict=True):
+                self._take(leg, launch, cut=was_cut(launch, one.plan.launch_deadline_s, patience))
             self.errands += errands
             self.launches += launches
+
+    def _take(self, leg: Leg, launch: Launch, *, cut: bool) -> None:
+        """What the launch of a leg came to; one that was ended for the time that was left says nothing of it."""
+        if cut:
+            self.left.append(leg)
+            self.cut.append(Evidence(file=leg.sender, text=f"{leg.subject}: {launch.reason or launch.status}"[:400]))
+        else:
+            self.flows.append(flow_of(leg, launch))
 
     def legs(self, pair: Pair, *, rails: bool) -> list[Leg]:
         """What is measured between two nodes: each rail of the preset both ways, then all of them both ways.
@@ -169,15 +189,19 @@ class Tournament:
         return errand(plan, candidate, number, master, {"calls": data["calls"], "warmup": data["warmup"]})
 
     def plan(self, pair: Pair, shapes: Sequence[Shape]) -> Plan:
-        """A plan between two nodes that ends in the time that is left.
+        """A plan between two nodes that ends in the time that is left."""
+        limit = max(LEAST_S, min(launch_s(self.patience()), self.end - time.monotonic()))
+        return plan_between(self.preset, self.fabric, pair, shapes, ("throughput",), limit)
+
+    def patience(self) -> float:
+        """The seconds that a launch may take by itself.
 
         Once others came to their end, no launch takes many times as long: the time is for those that are tested again.
         """
         seconds = limits()["full"]["seconds"]
         usual = [one.seconds for one in self.launches if one.status == "ok"]
-        patience = max(float(seconds["least"]), float(seconds["times"]) * median(usual)) if usual else inf
-        limit = max(1.0, min(float(seconds["launch"]), patience, self.end - time.monotonic()))
-        return plan_between(self.preset, self.fabric, pair, shapes, ("throughput",), limit)
+        times = max(float(seconds["least"]), float(seconds["times"]) * median(usual)) if usual else inf
+        return min(float(seconds["launch"]), times)
 
     def shapes(self, *, whole: bool) -> list[Shape]:
         """One message one way; between the preset's only two nodes, over all its rails, also what was measured."""
@@ -259,11 +283,13 @@ def _against_measured(tournament: Tournament, nodes: str) -> Iterator[Answer]:
 def _cut_short(tournament: Tournament) -> Iterator[Answer]:
     """Legs for which no time was left: it could not be told."""
     if tournament.left:
-        first = tournament.left[0]
-        why = f"no time was left for {len(tournament.left)} of the tests, {first.sender} to {first.receiver} first"
+        first, count = tournament.left[0], len(tournament.left)
+        why = f"no time was left for {count} of the tests, {first.sender} to {first.receiver} first"
         fix = ["gate fewer nodes at once with --nodes, or leave out --level full"]
-        found = finding(ALL, first.sender, why, fix, (), "warning")
+        found = finding(ALL, first.sender, why, fix, tournament.cut[:MOST_SHOWN], "warning")
         yield check(ALL, first.sender, first.subject, "measured", f"unknown: {why}", "unknown"), found
+        if tournament.hurried:
+            yield not_done(f"{BANDWIDTH} ({count} of {count + len(tournament.flows)} tests)"), None
 
 
 def _once(answers: Sequence[Answer]) -> list[Answer]:

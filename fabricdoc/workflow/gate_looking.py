@@ -21,6 +21,7 @@ from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.gate_job import Variables, contrary_of, delivery_of, ports_of, stand_in, variables_of
+from fabricdoc.workflow.gate_time import to_wait
 from fabricdoc.workflow.meant import nodes_of
 from fabricdoc.workflow.readiness import gpu_users, named_users
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 SCAN_SHARE = 0.6
-CLOSE_S = 2.0
-"""Kept back, at most a fifth: so long a node that hangs may hold the end of its python before it is killed."""
 SCAN_S = 10.0
 """Of the deadline, and at most so many seconds (a fifth of a long deadline): a node that hangs is given up then."""
 CABLES = "peer"
@@ -44,7 +43,7 @@ def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Pr
     head = _head(specs)
     ports = ports_of(asked)
     late: list[str] = []
-    with within(asked.left() - min(CLOSE_S, asked.left() / 5)), one_python():
+    with within(to_wait(asked.left())), one_python():
         fabric = _scanned(asked, specs, progress)
         fabric = with_variables(_since(fabric, before), variables)
         if asked.left() > 0:

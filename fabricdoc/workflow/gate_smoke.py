@@ -6,88 +6,90 @@ what a broken link means is the cable map's. Starts nothing where memory is shor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import inf
+from dataclasses import replace
 
-from fabricdoc.bench import Agents, Errand, run_launch
+from fabricdoc.bench import Agents
 from fabricdoc.errors import FabricdocError, NodeError
-from fabricdoc.fabric import proven_by_rdma
+from fabricdoc.fabric import proven_by_rdma, within
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck
-from fabricdoc.model.preset import Preset
-from fabricdoc.model.run import Launch, Plan
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.checking import Added, Asked, preset_asked
-from fabricdoc.workflow.gate_launches import (
-    candidate_of,
-    errand,
-    limits,
-    meeting_address,
-    plan_between,
-    smoke_shapes,
-    smoke_views,
-)
+from fabricdoc.workflow.gate_all_reduce import Progress, Trial, all_reduced, smoke_plan
+from fabricdoc.workflow.gate_launches import limits
 from fabricdoc.workflow.gate_looking import gate_nodes
-from fabricdoc.workflow.gate_smoke_answers import (
-    LATENCY,
-    LAUNCH,
-    Answer,
-    Tried,
-    check,
-    finding,
-    slow_only,
-    smoke_answers,
-    with_bandwidth,
-)
+from fabricdoc.workflow.gate_smoke_answers import LAUNCH, Answer, check, finding, slow_only, with_bandwidth
+from fabricdoc.workflow.gate_time import TIME, Found, in_time, is_over, to_wait, without
 from fabricdoc.workflow.readiness import obstacles
 
-Progress = Callable[[str], None]
-Found = tuple[tuple[GateCheck, ...], tuple[Finding, ...]]
 Deeper = Callable[[Agents, Fabric], Found]
 RDMA = "smoke-rdma"
-LEAST_S = 1.0
 
 
 def deepen(asked: Asked, fabric: Fabric, progress: Progress) -> Added:
     """What the smoke level adds to a quick gate that said go."""
-    return Added(*smoke(preset_asked(asked), gate_nodes(asked), fabric, progress, left=asked.left))
+    return within_deadline(asked, Trial(preset_asked(asked), gate_nodes(asked), fabric, progress))
 
 
-def smoke(
-    preset: Preset,
-    specs: Sequence[NodeSpec],
-    fabric: Fabric,
-    progress: Progress,
-    deeper: Deeper | None = None,
-    left: Callable[[], float] = lambda: inf,
-) -> Found:
-    """All checks of the level and the causes of those that do not hold. NodeError where an agent does not start.
+def within_deadline(asked: Asked, trial: Trial, deeper: Deeper | None = None) -> Added:
+    """What the level adds; no wait for a node goes beyond what is left of the gate's deadline."""
+    with within(to_wait(asked.left())):
+        found = smoke(trial, deeper)
+    return Added(*in_time(found, trial.nodes, asked.deadline_s))
 
-    `left` tells how many seconds the whole gate still has: no wait is longer.
+
+def smoke(trial: Trial, deeper: Deeper | None = None) -> Found:
+    """All checks of the level and the causes of those that do not hold, with those of the parts that were not done.
 
     Over a link that RDMA does not pass nothing is launched: it would hang until its deadline and say less. `deeper`
     goes on with the same agents where all holds, or where it only took longer: it is to tell why. Its checks are added.
     """
-    pinged = with_rdma(specs, fabric, progress)
-    links, causes = link_answers(fabric, pinged)
-    names = [node.name for node in preset.nodes]
-    if len(names) < 2 or any(one.outcome == "differs" for one in links):
-        return tuple(links), tuple(causes)
-    plan = smoke_plan(preset, pinged, left())
-    for obstacle in obstacles(plan, pinged, specs):
-        return _joined((links, causes), split([hindered(obstacle)]))
-    hello_s = min(float(limits()["smoke"]["seconds"]["hello"]), max(LEAST_S, left()))
-    with Agents(in_order(specs, names), hello_s=hello_s) as agents:
-        found = split(all_reduced(agents, Trial(preset, pinged, plan, node_list(specs), deeper is not None), progress))
-        if deeper is not None and slow_only(found[0]):
-            found = _explained(found, deeper(agents, pinged))
-    return _joined((links, causes), found)
+    pinged = with_rdma(trial.specs, trial.fabric, trial.progress)
+    links, causes = link_answers(trial.fabric, pinged)
+    first = tuple(links), tuple(causes)
+    if len(trial.names) < 2 or any(one.outcome == "differs" for one in links):
+        return first
+    trial = replace(trial, fabric=pinged, measuring=deeper is not None)
+    if is_over():
+        return _joined(first, without(trial.parts))
+    for obstacle in obstacles(smoke_plan(trial), pinged, trial.specs):
+        return _joined(first, split([hindered(obstacle)]))
+    return _joined(first, _launched(trial, deeper))
 
 
-def _joined(first: tuple[Sequence[GateCheck], Sequence[Finding]], second: Found) -> Found:
+def _launched(trial: Trial, deeper: Deeper | None) -> Found:
+    """The all-reduce, and what goes deeper; an agent that does not answer fails its node and ends both."""
+    found: Found = (), ()
+    open_parts: Sequence[str] = trial.parts
+    specs = in_order(trial.specs, trial.names)
+    try:
+        with Agents(specs, hello_s=float(limits()["smoke"]["seconds"]["hello"])) as agents:
+            found, open_parts = split(all_reduced(agents, trial)), trial.parts[1:]
+            if deeper is not None and slow_only(found[0]):
+                found, open_parts = _explained(found, deeper(agents, trial.fabric)), ()
+    except NodeError as gone:
+        found = _joined(found, split([unanswered(gone, trial)]))
+    ended = is_over() or any(one.id == TIME for one in found[0])
+    return _joined(found, without(open_parts)) if ended else found
+
+
+def unanswered(gone: NodeError, trial: Trial) -> Answer:
+    """A node whose agent did not start, or was lost: it has failed."""
+    node = next((name for name in trial.names if _names(gone.message, name)), "")
+    told = check(LAUNCH, node, "launch", "all ranks start and end", f"not tried: {gone.message}", "failed")
+    fix = [*([gone.fix] if gone.fix else []), f"fabricdoc scan --nodes {trial.nodes}"]
+    return told, finding(LAUNCH, node or ", ".join(trial.names), gone.message, fix)
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
+
+
+def _joined(first: Found, second: Found) -> Found:
     return (*first[0], *second[0]), (*first[1], *second[1])
 
 
@@ -131,47 +133,6 @@ def _link(link: Link) -> GateCheck:
     return check(RDMA, link.a.node, subject, "messages pass both ways", seen, "ok" if link.rdma else "differs")
 
 
-def smoke_plan(preset: Preset, fabric: Fabric, left_s: float = inf) -> Plan:
-    """The two-size all-reduce between all nodes of the preset; a launch ends within the data's limit and `left_s`."""
-    names = [node.name for node in preset.nodes]
-    limit = min(float(limits()["smoke"]["seconds"]["launch"]), max(LEAST_S, left_s))
-    return plan_between(preset, fabric, names, smoke_shapes(preset), smoke_views(preset), limit)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What is launched, where, and the nodes as `--nodes` takes them; `measuring`: bandwidth comes after it."""
-
-    preset: Preset
-    fabric: Fabric
-    plan: Plan
-    nodes: str
-    measuring: bool = False
-
-
-def all_reduced(agents: Agents, trial: Trial, progress: Progress) -> list[Answer]:
-    """The two-size all-reduce, again where the first launch was slow; every check of it."""
-    data, preset, plan = limits()["smoke"], trial.preset, trial.plan
-    names = [node.name for node in preset.nodes]
-    candidate, master = candidate_of(preset, names), meeting_address(preset, trial.fabric, names)
-    work = {"calls": data["calls"], "warmup": data["warmup"], "replays": 1}
-    launches: list[Launch] = []
-    answers: list[Answer] = []
-    progress(f"an all-reduce of {' and '.join(f'{shape.size} B' for shape in plan.shapes)}")
-    for number in range(1, int(data["launches"]) + 1):
-        launches.append(launched(agents, errand(plan, candidate, number, master, work)))
-        answers = smoke_answers(Tried(preset, plan, tuple(launches), trial.nodes, trial.measuring))
-        if not any(one.id == LATENCY and one.outcome == "differs" for one, _ in answers):
-            break
-        progress("slower than measured: once more")
-    return answers
-
-
-def launched(agents: Agents, one: Errand) -> Launch:
-    """That launch, by these agents."""
-    return run_launch(agents, one.plan, one.candidate, one.place, one.master, one.extra)[0]
-
-
 def in_order(specs: Sequence[NodeSpec], names: Sequence[str]) -> list[NodeSpec]:
     """The nodes of the preset in its order; NodeError for one that is not there."""
     known = {spec.name: spec for spec in specs}
@@ -190,8 +151,3 @@ def hindered(obstacle: FabricdocError) -> Answer:
         LAUNCH, node, f"not tried: {obstacle.message}", [obstacle.fix] if obstacle.fix else [], (), "warning"
     )
     return check(LAUNCH, node, "launch", "all ranks start and end", f"unknown: {obstacle.message}", "unknown"), found
-
-
-def node_list(specs: Sequence[NodeSpec]) -> str:
-    """The nodes as `--nodes` takes them."""
-    return ",".join(spec.name if spec.name == spec.target else f"{spec.name}={spec.target}" for spec in specs)

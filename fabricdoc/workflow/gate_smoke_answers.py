@@ -81,18 +81,34 @@ def finding(
     return Finding(id=id, severity=severity, subject=subject, cause=cause, fix=tuple(fix), evidence=tuple(evidence))
 
 
-def _failed(tried: Tried) -> Answer:
+def cut_off(tried: Tried) -> Answer:
+    """The last launch was ended since the gate's time was nearly over: who held it up is told, no fabric blamed."""
+    return _failed(tried, f" in the {tried.plan.launch_deadline_s:.0f} s that the gate's deadline left it", "failed")
+
+
+def once_only(answers: Sequence[Answer]) -> list[Answer]:
+    """Answers after a launch for which there is no second one: that it took longer may be a moment's disturbance."""
+    return [_untold_slow(*one) if (one[0].id, one[0].outcome) == (LATENCY, "differs") else one for one in answers]
+
+
+def _untold_slow(slow: GateCheck, cause: Finding | None) -> Answer:
+    seen = f"unknown: {slow.found} in one launch, and no time was left for another"
+    softer = cause.model_copy(update={"severity": "warning"}) if cause is not None else None
+    return slow.model_copy(update={"outcome": "unknown", "found": seen}), softer
+
+
+def _failed(tried: Tried, within: str = "", outcome: str = "differs") -> Answer:
     launch = tried.last
     node = next((rank.node for rank in tried.plan.ranks if rank.rank == launch.rank), "") or _lost(tried)
     where = f" in {launch.phase}" if launch.phase else ""
     found = finding(
         LAUNCH,
         node,
-        f"with the preset's variables no launch comes to its end{where}: {launch.reason or launch.status}",
+        f"with the preset's variables no launch comes to its end{within}{where}: {launch.reason or launch.status}",
         ["see what lies below it:", f"fabricdoc cables --nodes {tried.nodes}"],
         [Evidence(file=node, text=line[:400]) for line in launch.log_tail[-_SHOWN:]],
     )
-    return check(LAUNCH, node, "launch", "all ranks start and end", f"{launch.status}{where}", "differs"), found
+    return check(LAUNCH, node, "launch", "all ranks start and end", f"{launch.status}{where}", outcome), found
 
 
 def _lost(tried: Tried) -> str:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fabricdoc.bench import Agents
-from fabricdoc.fabric import map_cables, scan
+from fabricdoc.bench import Agents, side_by_side
+from fabricdoc.fabric import map_cables, scan, within
+from fabricdoc.gate import gate_status
 from fabricdoc.lab import Lab
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck
 from fabricdoc.model.preset import Preset
-from fabricdoc.workflow import gate_smoke
+from fabricdoc.workflow import Asked, check_gate, gate_all_reduce, gate_smoke
+from fabricdoc.workflow.gate_all_reduce import Trial, all_reduced
 from fabricdoc.workflow.gate_bandwidth import ALL, RAIL
 from fabricdoc.workflow.gate_full import full
 from fabricdoc.workflow.gate_launches import limits
-from fabricdoc.workflow.gate_smoke import Trial, all_reduced, smoke_plan, split
+from fabricdoc.workflow.gate_smoke import split
 from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH
+from fabricdoc.workflow.gate_time import OUT_OF_TIME, TIME
 from tests.lab.cabling import F0, LINK, done
 from tests.lab.measured import lab_specs, measured_preset, with_values
 
@@ -73,7 +81,7 @@ def slowed(lab: Lab, inside: Inside) -> Iterator[None]:
 
 
 def smoked(agents: Agents, preset: Preset, fabric: Fabric) -> Found:
-    return split(all_reduced(agents, Trial(preset, fabric, smoke_plan(preset, fabric), "NODES"), lambda _: None))
+    return split(all_reduced(agents, Trial(preset, (), fabric, lambda _: None)))
 
 
 def with_times(preset: Preset, **times: float) -> Preset:
@@ -121,12 +129,12 @@ def test_a_slow_direction_is_named_by_both_levels_and_gone_after_the_repair(
 def test_wrong_sums_in_a_real_launch_are_no_go(
     agents: Agents, preset: Preset, fabric: Fabric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted = gate_smoke.errand
+    planted = gate_all_reduce.errand
 
     def errand(*of: Any) -> Any:
         return planted(*of[:-1], {**of[-1], "plant": {"flip": {"rank": 1, "call": 2}, "size": SIZES[0]}})
 
-    monkeypatch.setattr(gate_smoke, "errand", errand)
+    monkeypatch.setattr(gate_all_reduce, "errand", errand)
     found = smoked(agents, preset, fabric)
     assert outcomes(found)[EXACT] == {"differs"}
     assert LATENCY not in outcomes(found)
@@ -143,7 +151,54 @@ def test_a_value_no_launch_can_use_names_a_node_and_shows_its_words(
     assert "absent0" in cause.cause or any("absent0" in line.text for line in cause.evidence)
 
 
+def test_a_rank_that_hangs_ends_within_the_gates_time_and_is_named(
+    agents: Agents, preset: Preset, fabric: Fabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real process is stopped as soon as it is there; what it held up could not be told."""
+    keep = side_by_side._Lanes._keep
+
+    def stopping(lanes: Any, lane: Any, event: str, name: str, message: Mapping[str, Any]) -> None:
+        if (event, name) == ("forked", "beta"):
+            os.kill(message["pid"], signal.SIGSTOP)
+        keep(lanes, lane, event, name, message)
+
+    monkeypatch.setattr(side_by_side._Lanes, "_keep", stopping)
+    begun = time.monotonic()
+    with within(10.0):
+        checks, (cause,) = smoked(agents, preset, fabric)
+    assert time.monotonic() - begun < 60.0
+    assert [(one.id, one.node, one.outcome) for one in checks] == [(LAUNCH, "beta", "failed"), (TIME, "", "failed")]
+    assert cause.subject == "beta"
+    assert "that the gate's deadline left it" in cause.cause
+
+
 def test_after_all_that_it_is_go_again(agents: Agents, preset: Preset, fabric: Fabric) -> None:
     found = smoked(agents, with_times(preset, high_us=1e6), fabric)
     assert {outcome for told in outcomes(found).values() for outcome in told} == {"ok"}
     assert ALL not in outcomes(found)
+
+
+def test_an_agent_that_hangs_in_the_middle_of_a_full_gate_does_not_hold_it(
+    lab: Lab, agents: Agents, preset: Preset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The last of these tests: it costs the agents. The whole gate, with its quick part, told of in one document."""
+    launched = gate_all_reduce.run_side_by_side
+
+    def hanging(of: Agents, errands: Any) -> Any:
+        os.kill(of.hello["beta"]["pid"], signal.SIGSTOP)
+        return launched(of, errands)
+
+    monkeypatch.setattr(gate_all_reduce, "run_side_by_side", hanging)
+    monkeypatch.setattr(gate_smoke, "Agents", lambda *_, **__: nullcontext(agents))
+    begun = time.monotonic()
+    gate = check_gate(
+        Asked(preset, tuple(lab_specs(lab)), level="full", deadline_s=15.0, store=tmp_path / "runs.sqlite")
+    )
+    assert time.monotonic() - begun < 60.0
+    assert (gate.answer, int(gate_status(gate))) == ("node-failed", 4), gate.reason
+    failed = [(one.id, one.node) for one in gate.checks if one.outcome == "failed"]
+    assert failed == [(TIME, ""), (LAUNCH, "beta")]
+    told = {one.id: one for one in gate.findings}
+    assert told[LAUNCH].cause.endswith("beta: the agent stopped answering")
+    assert told[OUT_OF_TIME].cause.endswith("not done: the all-reduce, the bandwidth")
+    assert "or give it more time: --deadline 30" in told[OUT_OF_TIME].fix

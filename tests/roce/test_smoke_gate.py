@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.workflow.gate_all_reduce import Trial
 from fabricdoc.workflow.gate_smoke import RDMA, link_answers, smoke, with_rdma
 from tests.labs.lab import CROSSED, RoceLab
 from tests.labs.seed import PORTS
@@ -41,7 +42,7 @@ def test_messages_pass_and_a_cable_that_died_after_the_look_is_no_go(lab: RoceLa
     ]
     assert findings == []
     lab.panel.wire(CROSSED[1])
-    told, causes = smoke(preset(), lab.specs, seen, quiet)
+    told, causes = smoke(Trial(preset(), tuple(lab.specs), seen, quiet))
     assert [(one.id, one.node, one.port, one.outcome) for one in told] == [
         (RDMA, "alpha", F0, "differs"),
         (RDMA, "alpha", F1, "ok"),

@@ -43,7 +43,7 @@ PortNumbers = Annotated[
 ]
 Launch = Annotated[str, typer.Option("--launch", help="The launch line in one word; or put it behind --.")]
 Deadline = Annotated[
-    float | None, typer.Option("--deadline", help="Seconds for the whole gate; a hung node can't hold it. Default 15.")
+    float | None, typer.Option("--deadline", help="Seconds for the whole gate. Default: quick 15, smoke 120, full 300.")
 ]
 Textfile = Annotated[
     Path | None, typer.Option("--textfile", metavar="FILE", help="Also write the answer for Prometheus' node_exporter.")

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.bench.agents import Agents
+from fabricdoc.bench import agents as agents_module
+from fabricdoc.bench.agents import CLOSE_S, GRACE_S, LEAST_CLOSE_S, Agents, grace
 from fabricdoc.bench.order import LaunchOrder
 from fabricdoc.bench.outcome import Outcome
+from fabricdoc.errors import NodeError
+from fabricdoc.fabric import within
 
 pytestmark = pytest.mark.unit
 
@@ -136,3 +139,57 @@ def test_an_agent_that_says_what_is_no_event_costs_its_launch_only(message: tupl
     outcome = whole(wires)
     assert outcome.lost["beta"].startswith("its agent said what is no event: ")
     assert outcome.cells == [] and "stop" in {sent["do"] for _, sent in wires.sent}
+
+
+class Timed(Wires):
+    """Keeps how long each wait could have been."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+        self.closed: list[float] = []
+
+    def receive(self, timeout_s: float) -> None:
+        self.waits.append(timeout_s)
+
+    def gather(self, _event: str, timeout_s: float, _what: str) -> dict[str, dict[str, Any]]:
+        self.waits.append(timeout_s)
+        raise NodeError("the bench agent on beta did not answer", id="node-timeout")
+
+    def close(self, grace_s: float) -> None:
+        self.closed.append(grace_s)
+
+
+def test_inside_a_deadline_no_wait_for_an_agent_goes_beyond_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch of 5 s in 10: silent agents are told to stop after 7 s and given up after 9."""
+    wires = Timed()
+    with within(10.0):
+        outcome = whole(wires)
+    assert set(outcome.lost) == {"alpha", "beta"}
+    assert 6.5 < wires.waits[0] <= 7.0
+    assert 1.5 < wires.waits[1] <= 2.0
+    free = Timed()
+    whole(free)
+    assert 12.5 < free.waits[0] <= 5.0 + GRACE_S
+    with within(0.0):
+        assert grace() == 0.0
+    assert grace() == GRACE_S
+
+
+def test_agents_that_do_not_say_hello_are_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what hangs there would live as long as this process."""
+    wires, started = Timed(), []
+
+    def start(*_: object, start_deadline_s: float) -> Timed:
+        started.append(start_deadline_s)
+        return wires
+
+    monkeypatch.setattr(agents_module, "open_channels", start)
+    with within(4.0), pytest.raises(NodeError), Agents([], hello_s=60.0):
+        pass
+    assert 3.0 < started[0] <= 4.0
+    assert 3.0 < wires.waits[0] <= 4.0
+    assert wires.closed == [CLOSE_S]
+    with within(0.0):
+        agents(wires).close()
+    assert wires.closed == [CLOSE_S, LEAST_CLOSE_S], "ranks need a moment to be ended by their agent"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fabricdoc.bench import Agents, Errand, Place, run_side_by_side, side_by_side
 from fabricdoc.bench.plan import grid_shapes, make_plan
 from fabricdoc.errors import NodeError, UsageError
+from fabricdoc.fabric import within
 from fabricdoc.model.run import Candidate, Launch, Rank
 
 pytestmark = pytest.mark.unit
@@ -127,6 +129,27 @@ def test_a_hang_is_stopped_at_its_deadline_then_given_up(monkeypatch: pytest.Mon
     assert (first.status, "stopped answering" in first.reason) == ("failed", True)
     assert second.status == "ok"
     assert {name for name, message in wires.told("stop") if message["number"] == 1} == {"a", "b"}
+
+
+def test_inside_a_deadline_a_hang_is_given_up_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own limit, and to end it a fifth of what is left, twice."""
+    waits: list[float] = []
+
+    class Patient(Wires):
+        def receive(self, timeout_s: float) -> Said | None:
+            waits.append(timeout_s)
+            self.now += timeout_s
+            return None
+
+    wires = Patient([])
+    monkeypatch.setattr(side_by_side.time, "monotonic", lambda: wires.now)  # `within` reads the same clock
+    one = errand(1, PAIRS[0])
+    one = replace(one, plan=one.plan.model_copy(update={"launch_deadline_s": 5.0}))
+    with within(10.0):
+        (launch,) = run(wires, one)
+    assert waits == [7.0, 2.0]
+    assert launch.reason.endswith("the agent stopped answering")
+    assert launch.seconds == 9.0
 
 
 def test_an_overdue_rank_makes_its_pair_alone_tell_where_it_stands() -> None:

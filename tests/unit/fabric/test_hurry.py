@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from fabricdoc.fabric import at_most, sharing, within
+from fabricdoc.fabric import at_most, rdma_talk, sharing, within
 from fabricdoc.fabric.crew import Crew
+from fabricdoc.fabric.rdma_answers import Failure
+from fabricdoc.fabric.rdma_pairs import End, Pair
 from fabricdoc.transport import NodeSpec
 
 pytestmark = pytest.mark.unit
@@ -73,3 +75,21 @@ def test_probes_are_started_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.open_some([spec], "beacon")
     assert 6.0 < asked[0] <= 7.0
     assert asked[1] == 20.0
+
+
+def test_the_rdma_ping_keeps_to_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rdma_talk, "ping_limit", lambda _name: 600.0)
+    channels = Silent()
+    talk = rdma_talk.Talk(channels)  # type: ignore[arg-type]
+    with within(0.0):
+        talk.greet()
+    assert channels.waited == [0.0]
+    assert talk.lost["alpha"].id == "node-timeout"
+    with within(0.0):
+        (found,) = talk.run([[rdma_pair()]])
+    assert found.failures == [Failure("silent", 0, rdma_talk.NOT_BEGUN)] * 2
+
+
+def rdma_pair() -> Pair:
+    ends = [End(node, "p0", "hca0", 1, 3, f"::ffff:10.0.0.{at}") for at, node in enumerate(("alpha", "beta"))]
+    return Pair(7, *ends)

@@ -10,6 +10,7 @@ import pytest
 
 from fabricdoc.bench import Errand
 from fabricdoc.bench.plan import environment_of
+from fabricdoc.fabric import within
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.preset import Preset
@@ -18,6 +19,7 @@ from fabricdoc.workflow import gate_full
 from fabricdoc.workflow.gate_bandwidth import ALL, NODE, RAIL, Flow, Leg, judged
 from fabricdoc.workflow.gate_full import Tournament, best_of, full, passed
 from fabricdoc.workflow.gate_launches import limits
+from fabricdoc.workflow.gate_time import TIME
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable
 from tests.unit.workflow.gate_made import IB, cell, latency, launch, preset
@@ -219,6 +221,32 @@ def test_when_time_is_over_the_rest_could_not_be_told(monkeypatch: pytest.Monkey
     assert "unknown" in outcomes[ALL] and found.severity == "warning"
     assert "no time was left" in found.cause
     assert len(world.waves) < 6
+
+
+def test_a_leg_cut_off_by_the_gates_deadline_is_no_slow_leg(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its limit was half of what was left, far below its own: who hung is told, and the answer is no verdict."""
+    world = World(monkeypatch, by_rail(rocep1s0f0=92.6, roceP2p1s0f0=97.3))
+    hung = launch(status="timeout", reason="spark-b: the agent stopped answering").model_copy(update={"seconds": 9.0})
+
+    def run(_agents: Any, errands: Sequence[Errand]) -> list[Launch]:
+        assert all(1.0 <= one.plan.launch_deadline_s <= 4.0 for one in errands)
+        return [hung for _ in errands]
+
+    monkeypatch.setattr(gate_full, "run_side_by_side", run)
+    with within(8.0):
+        checks, (found,) = full(world.agents, preset(), spark_one_cable(), lambda _: None, "NODES")  # type: ignore[arg-type]
+    assert [(one.id, one.outcome) for one in checks] == [(ALL, "unknown"), (TIME, "failed")]
+    assert checks[1].note == "the bandwidth (6 of 6 tests)"
+    assert found.severity == "warning"
+    assert found.evidence[0].text == "enp1s0f0np0 to spark-b/enp1s0f0np0: spark-b: the agent stopped answering"
+
+
+def test_a_leg_that_hangs_while_there_is_time_is_one_that_carries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, by_rail(rocep1s0f0=None, roceP2p1s0f0=97.3))
+    with within(10_000.0):
+        outcomes, _ = world.gate(preset(), spark_one_cable())
+    assert outcomes[RAIL] == {"ok", "differs"}
+    assert TIME not in outcomes
 
 
 def test_variables_of_the_load_go_to_agents_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,21 @@ from typing import Any
 
 import pytest
 
+from fabricdoc.bench import Errand
 from fabricdoc.errors import NodeError
+from fabricdoc.fabric import at_most, within
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.run import Launch
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow import gate_smoke
+from fabricdoc.workflow import gate_all_reduce, gate_smoke
 from fabricdoc.workflow.checking import LEVELS, Asked, check_level
+from fabricdoc.workflow.gate_all_reduce import Trial, node_list
 from fabricdoc.workflow.gate_launches import limits
-from fabricdoc.workflow.gate_smoke import RDMA, deepen, in_order, node_list, smoke, smoke_plan
+from fabricdoc.workflow.gate_smoke import RDMA, deepen, in_order, smoke
 from fabricdoc.workflow.gate_smoke_answers import EXACT, LATENCY, LAUNCH, PATH, finding
+from fabricdoc.workflow.gate_time import TIME
 from tests.fabrics.spark import spark_one_cable
 from tests.unit.workflow.gate_made import cell, latency, launch, preset, proof
 
@@ -35,9 +39,10 @@ class World:
     ) -> None:
         self.medians, self.rdma, self.did = list(medians), rdma, list[str]()
         self.hello_s: float = 0
+        self.gone: NodeError | None = None
         monkeypatch.setattr(gate_smoke, "proven_by_rdma", self.ping)
         monkeypatch.setattr(gate_smoke, "Agents", self.agents)
-        monkeypatch.setattr(gate_smoke, "run_launch", self.launch)
+        monkeypatch.setattr(gate_all_reduce, "run_side_by_side", self.launch)
         errors = [NodeError(busy, fix="stop it", id="gpu-busy")] if busy else []
         monkeypatch.setattr(gate_smoke, "obstacles", lambda *_: errors)
 
@@ -50,7 +55,9 @@ class World:
 
     def agents(self, specs: Sequence[NodeSpec], hello_s: float) -> World:
         self.did.append(f"agents {','.join(spec.name for spec in specs)}")
-        self.hello_s = hello_s
+        self.hello_s = at_most(hello_s)
+        if self.gone is not None:
+            raise self.gone
         return self
 
     def __enter__(self) -> World:
@@ -59,14 +66,15 @@ class World:
     def __exit__(self, *_: object) -> None:
         self.did.append("closed")
 
-    def launch(self, _agents: Any, plan: Any, *_: Any) -> tuple[Launch, None]:
+    def launch(self, _agents: Any, errands: Sequence[Errand]) -> list[Launch]:
         self.did.append("launch")
-        median = self.medians.pop(0)
-        return launch(*(cell(shape.size, median) for shape in plan.shapes), proven=PROVEN), None
+        median, (one,) = self.medians.pop(0), errands
+        self.limit_s = one.plan.launch_deadline_s
+        return [launch(*(cell(shape.size, median) for shape in one.plan.shapes), proven=PROVEN)]
 
     def gate(self, fabric: Fabric | None = None, **more: Any) -> tuple[dict[str, set[str]], list[Finding]]:
         one = preset(latencies=(latency(8192, 30.0, 40.0),))
-        checks, findings = smoke(one, SPECS, fabric or unpinged(), lambda _: None, **more)
+        checks, findings = smoke(Trial(one, SPECS, fabric or unpinged(), lambda _: None), **more)
         told: dict[str, set[str]] = {}
         for each in checks:
             told.setdefault(each.id, set()).add(each.outcome)
@@ -148,27 +156,89 @@ def test_slower_than_it_was_is_what_the_deeper_level_is_to_explain(monkeypatch: 
 @pytest.mark.parametrize("bad", [{"status": "timeout", "rank": 1}, {"status": "incorrect", "reason": "wrong"}])
 def test_a_launch_that_failed_or_was_wrong_ends_the_gate(monkeypatch: pytest.MonkeyPatch, bad: dict[str, Any]) -> None:
     world = World(monkeypatch)
-    monkeypatch.setattr(world, "launch", lambda *_: (launch(cell(8192, 30.0), proven=PROVEN, **bad), None))
-    monkeypatch.setattr(gate_smoke, "run_launch", world.launch)
+    bad_one = launch(cell(8192, 30.0), proven=PROVEN, **bad)
+    monkeypatch.setattr(gate_all_reduce, "run_side_by_side", lambda *_: [bad_one])
     told, _ = world.gate(deeper=lambda *_: (world.did.append("deeper"), ((), ()))[1])
     assert "differs" in told.get(LAUNCH, set()) | told.get(EXACT, set())
     assert "deeper" not in world.did
 
 
 def test_no_wait_is_longer_than_the_gate_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launch gets half of it: a hang must be ended, and told, within the rest."""
     world = World(monkeypatch, 35.0)
-    world.gate(left=lambda: 4.0)
-    assert world.hello_s == 4.0
-    assert smoke_plan(preset(), unpinged(), 4.0).launch_deadline_s == 4.0
-    assert smoke_plan(preset(), unpinged(), -9.0).launch_deadline_s > 0
-    assert smoke_plan(preset(), unpinged()).launch_deadline_s == limits()["smoke"]["seconds"]["launch"]
+    with within(40.0):
+        world.gate()
+    assert 35.0 < world.hello_s <= 40.0
+    assert 15.0 < world.limit_s <= 20.0
+    free = World(monkeypatch, 35.0)
+    free.gate()
+    seconds = limits()["smoke"]["seconds"]
+    assert (free.hello_s, free.limit_s) == (seconds["hello"], seconds["launch"])
+
+
+def test_with_no_time_left_nothing_is_begun_and_every_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch)
+    with within(0.0):
+        told, found = world.gate(deeper=lambda *_: ((), ()))
+    assert (told[TIME], found, world.did) == ({"failed"}, [], ["ping"])
+    one = Trial(preset(), SPECS, unpinged(), lambda _: None)
+    with within(0.0):
+        parts = [check.note for check in smoke(one, lambda *_: ((), ()))[0] if check.id == TIME]
+    assert parts == ["the all-reduce", "the bandwidth"]
+
+
+def test_an_agent_that_does_not_answer_fails_its_node_and_no_fabric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names it as a word of its own: spark-b is not the node spark-b2 that fell silent."""
+    world = World(monkeypatch)
+    world.gone = NodeError("the bench agent on spark-b did not answer in 4 s", fix="look", id="node-timeout")
+    told, (found,) = world.gate()
+    assert told == {RDMA: {"ok"}, LAUNCH: {"failed"}}
+    assert (found.id, found.subject, found.fix[0]) == (LAUNCH, "spark-b", "look")
+    world.gone = NodeError("spark-b2: no", id="x")
+    _, (other,) = world.gate()
+    assert other.subject == "spark-a, spark-b"
+
+
+def test_what_an_agent_took_with_it_is_told_beside_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, 35.0)
+
+    def deeper(*_: Any) -> Any:
+        raise NodeError("spark-a: gone", id="node-closed")
+
+    told, _ = world.gate(deeper=deeper)
+    assert (told[LATENCY], told[LAUNCH]) == ({"ok"}, {"failed"})
+    assert TIME not in told, "there was time enough"
+
+
+def test_a_launch_cut_off_by_the_gates_deadline_names_who_held_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no fault of the fabric, and not a go: the node has failed."""
+    world = World(monkeypatch)
+    hung = launch(status="timeout", rank=1, phase="measure", reason="rank 1 is stopped").model_copy(
+        update={"seconds": 21.0}
+    )
+    monkeypatch.setattr(gate_all_reduce, "run_side_by_side", lambda *_: [hung])
+    with within(40.0):
+        told, (found,) = world.gate(deeper=lambda *_: ((), ()))
+    assert told == {RDMA: {"ok"}, LAUNCH: {"failed"}, TIME: {"failed"}}
+    assert found.subject == "spark-b"
+    assert "in the 20 s that the gate's deadline left it in measure: rank 1 is stopped" in found.cause
+    assert world.gate()[0][LAUNCH] == {"differs"}, "within its own limit it is the fabric's"
+
+
+def test_slower_with_no_time_for_a_second_launch_could_not_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, 400.0)
+    monkeypatch.setattr(gate_all_reduce, "is_over", lambda: True)
+    told, (found,) = world.gate()
+    assert (told[LATENCY], told[TIME]) == ({"unknown"}, {"failed"})
+    assert (found.id, found.severity) == (LATENCY, "warning")
+    assert world.did.count("launch") == 1
 
 
 def test_one_node_has_nothing_to_send_to(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch)
     fabric = unpinged()
     alone = fabric.model_copy(update={"nodes": fabric.nodes[:1], "links": ()})
-    assert smoke(preset({"spark-a": {}}), SPECS[:1], alone, lambda _: None) == ((), ())
+    assert smoke(Trial(preset({"spark-a": {}}), SPECS[:1], alone, lambda _: None)) == ((), ())
     assert world.did == []
 
 
