@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
 from fabricdoc.files import parse_json, parse_toml, read_text
+from fabricdoc.model.faults import first_fault
 from fabricdoc.model.profile import Collective, Profile, Stage, Totals
 
 _FIX = "compare it with the shipped ones (fabricdoc profile show NAME) and mend that place"
@@ -37,7 +38,7 @@ def parse_profile(text: str, where: str, *, is_json: bool = False) -> Profile:
         stated = {place: _without_totals(table) for place, table in _tables(content)}
         profile = Profile.model_validate(content)
     except ValidationError as error:
-        raise InputError(f"profile {where}: {_first(error)}", fix=_FIX) from error
+        raise InputError(f"profile {where}: {first_fault(error)}", fix=_FIX) from error
     for place, stage in _stages(profile):
         _check(stage, place, stated.get(place), where)
     return profile
@@ -115,9 +116,3 @@ def _problem(one: Collective) -> str:
     if one.op == "all_gather" and (one.size % one.send_bytes or one.size == one.send_bytes):
         return f"an all_gather's size is send_bytes x ranks: {one.size} is no such multiple of {one.send_bytes}"
     return ""
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    return f"{place or 'the document'}: {first['msg']}"

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from fabricdoc.errors import InputError
 from fabricdoc.files import parse_toml, read_text
+from fabricdoc.model.faults import first_fault
 from fabricdoc.model.preset import Preset
 
 _FIX = "write it again with: fabricdoc recommend"
@@ -77,7 +78,7 @@ def _validated(content: dict[str, Any], path: Path) -> Preset:
         _add_missing_hcas(content)
         preset = Preset.model_validate(content)
     except ValidationError as error:
-        raise InputError(f"preset {path}: {_first(error)}", fix=f"mend that place, or {_FIX}") from error
+        raise InputError(f"preset {path}: {first_fault(error)}", fix=f"mend that place, or {_FIX}") from error
     if problem := _twice(preset):
         raise InputError(f"preset {path}: {problem}", fix="leave one of them")
     return preset
@@ -121,12 +122,6 @@ def _twice(preset: Preset) -> str:
 
 def _repeated(names: Sequence[str]) -> str | None:
     return next((name for index, name in enumerate(names) if name in names[:index]), None)
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    return f"{place or 'the document'}: {first['msg']}"
 
 
 def _comment(text: str) -> list[str]:
