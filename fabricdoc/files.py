@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from fabricdoc.errors import InputError
 
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16 << 20
 """Bytes of a file that are read at most; a larger one is refused."""
+
+
+class Shipped(Protocol):
+    """A document of which one file is shipped, at `place` below presets/."""
+
+    place: ClassVar[str]
+
+    @classmethod
+    def model_validate(cls, obj: Any, /) -> Self:
+        """The document in that table."""
+
+
+Kind = TypeVar("Kind", bound=Shipped)
+_READ: dict[type[Shipped], Shipped] = {}
 
 
 def read_bytes(path: Path, what: str, limit: int = MAX_BYTES) -> bytes:
@@ -98,6 +112,16 @@ def own_folder(name: str) -> Traversable:
     from importlib.resources import files
 
     return files(f"fabricdoc.{name}")
+
+
+def shipped(kind: type[Kind]) -> Kind:
+    """The one shipped file of that kind (presets/PLACE, a TOML table), checked; it is read once in a process."""
+    if kind not in _READ:
+        text = own_folder("presets").joinpath(kind.place).read_text(encoding="utf-8")
+        _READ[kind] = kind.model_validate(parse_toml(text))
+    found = _READ[kind]
+    assert isinstance(found, kind)
+    return found
 
 
 def is_file(path: Path) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fabricdoc.errors import ExitStatus
 from fabricdoc.export.arrival import judge_variable
+from fabricdoc.export.policy import by_choice
 from fabricdoc.model.delivery import Arrival, Delivered, Delivery, UnseenNode, WorkerDelivery
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.findings import Evidence, Finding
@@ -59,9 +60,15 @@ def _worker(preset: Preset, arrival: Arrival) -> WorkerDelivery:
         name=arrival.name,
         source=arrival.source,
         library=arrival.library,
-        variables=tuple(judge_variable(arrival, name, value) for name, value in pairs.items()),
+        variables=tuple(_choice(judge_variable(arrival, name, value)) for name, value in pairs.items()),
         extra=_extra(arrival, {line.name for one in preset.nodes for line in one.lines}),
     )
+
+
+def _choice(one: Delivered) -> Delivered:
+    """Absent is fine for a line that may be left out when the variables are written."""
+    chosen = one.outcome == "missing" and by_choice(one.name, one.wanted)
+    return one.model_copy(update={"outcome": "left-out"}) if chosen else one
 
 
 def _wanted(preset: Preset, node: NodePreset | None) -> dict[str, str]:
@@ -90,14 +97,31 @@ def _answer(workers: Sequence[WorkerDelivery], lost: Sequence[UnseenNode]) -> tu
         return "not-delivered", f"on {_places(one for one, _ in bad)}: {names}"
     if lost:
         return "could-not-tell", "; ".join(f"{one.node}: {one.reason}" for one in lost)
-    unknown = [v for one in workers for v in one.variables if v.outcome == "unknown"]
+    unknown = [v for one in workers for v in one.variables if v.outcome == "unknown" and _leaves_open(one, v)]
     if unknown:
         names = ", ".join(dict.fromkeys(one.name for one in unknown))
         return "could-not-tell", f"nothing tells of {names}"
     if not workers:
         return "could-not-tell", "no process was seen"
+    return "delivered", _all_well(workers)
+
+
+def _leaves_open(worker: WorkerDelivery, one: Delivered) -> bool:
+    """What nothing tells of; but where a log told the rest, a line that may be left out needs no word in it.
+
+    NCCL echoes no NCCL_NET, so that a log alone never tells of it.
+    """
+    told = worker.pid is None and any(other.outcome != "unknown" for other in worker.variables)
+    return not (told and by_choice(one.name, one.wanted))
+
+
+def _all_well(workers: Sequence[WorkerDelivery]) -> str:
+    rest = [v.name for one in workers for v in one.variables if v.outcome in ("left-out", "unknown")]
+    names = ", ".join(dict.fromkeys(rest))
+    aside = f"; {names} may be absent (--no-strict) and no other value of it was seen" if names else ""
     count = len(workers)
-    return "delivered", f"every variable reached {count} process{'es' if count != 1 else ''} on {_places(workers)}"
+    what = "every other variable" if names else "every variable"
+    return f"{what} reached {count} process{'es' if count != 1 else ''} on {_places(workers)}{aside}"
 
 
 def _places(workers: Iterable[WorkerDelivery]) -> str:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fabricdoc.files import own_folder, parse_toml
+from fabricdoc.files import shipped
 from fabricdoc.model.policy import FirstLaunch, Policy
 from fabricdoc.model.preset import Line, NodePreset, Preset
-
-STRICT = ("NCCL_NET", "IB")
 
 
 def wanted_lines(preset: Preset, fmt: str, *, strict: bool = True, first_launch: bool = False) -> Preset:
@@ -21,18 +19,19 @@ def wanted_lines(preset: Preset, fmt: str, *, strict: bool = True, first_launch:
     """
     nodes = preset.nodes if strict else tuple(_without_strict(node) for node in preset.nodes)
     if first_launch and preset.backend == "nccl":
-        added = tuple(one for one in _policy().first_launch if fmt not in one.not_for)
+        added = tuple(one for one in shipped(Policy).first_launch if fmt not in one.not_for)
         nodes = tuple(_with(node, added) for node in nodes)
     return preset.model_copy(update={"nodes": nodes})
 
 
-def _policy() -> Policy:
-    return Policy.model_validate(parse_toml(own_folder("presets").joinpath("policy.toml").read_text(encoding="utf-8")))
+def by_choice(name: str, value: str) -> bool:
+    """Whether a node may do without that line of its preset, because whoever writes it may leave it out."""
+    return any(one.by_choice and (one.name, one.value) == (name, value) for one in shipped(Policy).reason)
 
 
 def _without_strict(node: NodePreset) -> NodePreset:
     return node.model_copy(
-        update={"lines": tuple(line for line in node.lines if (line.name, line.value) != STRICT)}
+        update={"lines": tuple(line for line in node.lines if not by_choice(line.name, line.value))}
     )  # fmt: skip
 
 

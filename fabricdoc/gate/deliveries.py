@@ -24,7 +24,9 @@ def _worker(one: WorkerDelivery, findings: Sequence[Finding]) -> GateCheck:
     bad = [variable for variable in one.variables if variable.outcome in BAD]
     unknown = [variable for variable in one.variables if variable.outcome == "unknown"]
     count = f"{len(one.variables)} variable{'s' if len(one.variables) != 1 else ''}"
-    found = f"all as the preset has them in {one.source}"
+    left = [variable.name for variable in one.variables if variable.outcome == "left-out"]
+    but = f", but for {', '.join(left)}, left out (--no-strict)" if left else ""
+    found = f"all as the preset has them in {one.source}{but}"
     note = ""
     if bad:
         found = ", ".join(f"{variable.name} {variable.outcome}" for variable in bad)

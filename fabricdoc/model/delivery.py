@@ -8,7 +8,8 @@ from fabricdoc.model.documents import NOT_READ, Document, Fact, Frozen
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.host import ConfFile
 
-Outcome = Literal["delivered", "differs", "missing", "overridden", "unknown"]
+Outcome = Literal["delivered", "differs", "left-out", "missing", "overridden", "unknown"]
+"""`left-out`: absent, and a line that whoever writes the variables may leave out (export-env --no-strict)."""
 
 
 class Arrival(Frozen):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fabricdoc.model.documents import Frozen
 
 
 class Reason(Frozen):
-    """Why a placed line is there; without `value` for any value of that name that begins with `begins`."""
+    """Why a placed line is there; without `value` for any value of that name that begins with `begins`.
+
+    `by_choice`: who writes a node's variables may leave the line out (--no-strict), so that it is no fault where it is
+    absent; another value is.
+    """
 
     name: str
     value: str = ""
     begins: str = ""
+    by_choice: bool = False
     why: str
     source: str
 
@@ -45,6 +52,8 @@ class FirstLaunch(Frozen):
 
 class Policy(Frozen):
     """presets/policy.toml; `valid_days` 0 means without an end."""
+
+    place: ClassVar[str] = "policy.toml"
 
     valid_days: int
     reason: tuple[Reason, ...] = ()

@@ -21,7 +21,7 @@ ANSWERS = {
     "not-delivered": ("not delivered", BAD),
     "could-not-tell": ("could not tell", WARN),
 }
-OUTCOMES = {"delivered": GOOD, "unknown": WARN, "missing": BAD, "differs": BAD, "overridden": BAD}
+OUTCOMES = {"delivered": GOOD, "left-out": DIM, "unknown": WARN, "missing": BAD, "differs": BAD, "overridden": BAD}
 MOST_PIDS = 8
 
 

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
-from fabricdoc.files import own_folder, parse_toml
+from fabricdoc.files import shipped
 from fabricdoc.model.policy import Policy
 from fabricdoc.model.run import NodeContext, Run
 
 
-@lru_cache(maxsize=1)
-def policy() -> Policy:
-    """presets/policy.toml."""
-    return Policy.model_validate(parse_toml(own_folder("presets").joinpath("policy.toml").read_text(encoding="utf-8")))
-
-
 def reason_of(name: str, value: str) -> str:
     """Why such a line is placed, as a clause; empty where nothing is known."""
-    for one in policy().reason:
+    for one in shipped(Policy).reason:
         if one.name == name and one.value in ("", value) and value.startswith(one.begins):
             return one.why
     return ""
@@ -30,7 +23,7 @@ def reason_of(name: str, value: str) -> str:
 
 def ignored_on(nodes: Sequence[NodeContext], name: str) -> str:
     """Why every one of these nodes ignores that variable; empty where one of them may read it."""
-    for one in policy().ignored:
+    for one in shipped(Policy).ignored:
         if one.name == name and nodes and all(_has(node, one.gpus) for node in nodes):
             return one.why
     return ""
@@ -46,7 +39,9 @@ def left_unset(run: Run, named: Sequence[str]) -> tuple[str, ...]:
     if run.plan.backend != "nccl":
         return ()
     return tuple(
-        f"{one.name} is left alone (NCCL {one.nccl}): {one.why}." for one in policy().unset if one.name not in named
+        f"{one.name} is left alone (NCCL {one.nccl}): {one.why}."
+        for one in shipped(Policy).unset
+        if one.name not in named
     )
 
 
@@ -55,7 +50,7 @@ def expiry(run: Run, valid_days: int | None = None) -> str:
 
     A run whose launches have no readable time is taken to be of now.
     """
-    days = policy().valid_days if valid_days is None else valid_days
+    days = shipped(Policy).valid_days if valid_days is None else valid_days
     if not days:
         return ""
     times = [moment for launch in run.launches if (moment := _moment(launch.started)) is not None]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import ExitStatus
-from fabricdoc.export import delivery_status, judge_delivery
+from fabricdoc.export import delivery_status, judge_delivery, wanted_lines
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.host import ConfFile
-from tests.unit.export.presets_made import HEAD, WORKER, pair
+from tests.unit.export.presets_made import HEAD, WORKER, node, pair, preset
 
 pytestmark = pytest.mark.unit
 
@@ -57,6 +57,56 @@ def test_one_worker_of_many_is_enough_to_fail() -> None:
     found = judged(process("spark1", HEAD), process("spark1", {}, pid=8), process("spark2", WORKER))
     assert found.answer == "not-delivered"
     assert found.findings[0].cause.endswith("in pid 8")
+
+
+def loose(values: dict[str, str]) -> dict[str, str]:
+    """A node's values as --no-strict writes them."""
+    return {name: value for name, value in values.items() if name != "NCCL_NET"}
+
+
+def test_what_no_strict_left_out_is_no_fault() -> None:
+    both = pair()
+    written = wanted_lines(both, "json", strict=False)
+    environs = [{line.name: line.value for line in one.lines} for one in written.nodes]
+    assert environs == [loose(HEAD), loose(WORKER)]
+    found = judged(process("spark1", environs[0]), process("spark2", environs[1]))
+    assert (found.answer, delivery_status(found), found.findings) == ("delivered", ExitStatus.FIT, ())
+    assert next((v.name, v.seen, v.outcome) for v in found.workers[0].variables) == ("NCCL_NET", None, "left-out")
+    assert found.reason == (
+        "every other variable reached 2 processes on spark1, spark2;"
+        " NCCL_NET may be absent (--no-strict) and no other value of it was seen"
+    )
+
+
+@pytest.mark.parametrize("value", ["Socket", "", "ib"])
+def test_another_network_is_a_fault_whether_strict_or_not(value: str) -> None:
+    found = judged(process("spark1", {**HEAD, "NCCL_NET": value}), process("spark2", loose(WORKER)))
+    assert found.reason == "on spark1: NCCL_NET differs"
+    conf = (ConfFile(path="/etc/nccl.conf", values={"NCCL_NET": value}),)
+    found = judged(process("spark1", loose(HEAD), files=conf), process("spark2", WORKER))
+    assert (found.answer, ids(found)) == ("not-delivered", [("env-differs-from-preset", "error", "spark1")])
+
+
+def test_only_a_line_that_may_be_left_out_may_be_absent() -> None:
+    found = judged(process("spark1", {"NCCL_IB_HCA": HEAD["NCCL_IB_HCA"]}), process("spark2", WORKER))
+    assert found.reason == "on spark1: NCCL_SOCKET_IFNAME missing"
+    assert "NCCL_NET" not in found.findings[0].cause
+    socket = preset(node("a", {"NCCL_NET": "Socket"}))
+    assert judge_delivery(socket, [process("a", {})], {}).answer == "not-delivered"
+
+
+def test_a_log_which_tells_the_rest_need_not_tell_of_what_may_be_absent() -> None:
+    """NCCL echoes no NCCL_NET."""
+    seen = [
+        Arrival.model_validate({"node": name, "environ": Unknown(unknown="a log"), "echoed": loose(values)})
+        for name, values in (("spark1", HEAD), ("spark2", WORKER))
+    ]
+    assert judged(*seen).answer == "delivered"
+    silent = seen[0].model_copy(update={"echoed": {"NCCL_IB_HCA": HEAD["NCCL_IB_HCA"]}})
+    assert judged(silent, seen[1]).reason == "nothing tells of NCCL_SOCKET_IFNAME"
+    assert judged(seen[0].model_copy(update={"echoed": {}}), seen[1]).answer == "could-not-tell"
+    hidden = process("spark1", loose(HEAD), files=Unknown(unknown="Permission denied"))
+    assert judged(hidden, process("spark2", WORKER)).reason == "nothing tells of NCCL_NET", "a file may hold another"
 
 
 def test_an_overridden_value_names_the_place_that_wins() -> None:
@@ -116,5 +166,6 @@ def test_delivered_means_that_what_wins_is_the_presets(environ: dict[str, str], 
     files = (ConfFile(path="/etc/nccl.conf", values=conf),)
     found = judged(process("spark1", environ, files=files), process("spark2", WORKER))
     wins = {**conf, **environ}
-    assert (found.answer == "delivered") == all(wins.get(name) == value for name, value in HEAD.items())
+    right = [wins.get(name) == value for name, value in HEAD.items() if name != "NCCL_NET"]
+    assert (found.answer == "delivered") == (all(right) and wins.get("NCCL_NET", "IB") == "IB")
     assert Delivery.model_validate_json(found.model_dump_json()) == found

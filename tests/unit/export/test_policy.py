@@ -6,6 +6,9 @@ import pytest
 
 from fabricdoc.export import FORMATS, format_named, render, wanted_lines
 from fabricdoc.export.content import common_lines
+from fabricdoc.export.policy import by_choice
+from fabricdoc.files import shipped
+from fabricdoc.model.policy import Policy
 from fabricdoc.model.preset import NodePreset
 from fabricdoc.nccl import check_variables
 from tests.unit.export.presets_made import HEAD, WORKER, node, preset, printed
@@ -28,6 +31,18 @@ def test_no_strict_leaves_out_that_one_line_alone() -> None:
     assert wanted_lines(PAIR, "env") == PAIR
     sockets = preset(node("alpha", {"NCCL_NET": "Socket"}))
     assert wanted_lines(sockets, "env", strict=False) == sockets
+
+
+def test_what_may_be_left_out_is_the_policys_to_say() -> None:
+    chosen = {(one.name, one.value) for one in shipped(Policy).reason if one.by_choice}
+    assert chosen == {("NCCL_NET", "IB")}
+    loose = wanted_lines(PAIR, "env", strict=False)
+    for one, whole in zip(loose.nodes, PAIR.nodes, strict=True):
+        left = [(line.name, line.value) for line in whole.lines if line not in one.lines]
+        assert [pair for pair in left if not by_choice(*pair)] == []
+        assert not any(by_choice(line.name, line.value) for line in one.lines)
+    assert not by_choice("NCCL_NET", "Socket")
+    assert not by_choice("NCCL_IB_HCA", "IB")
 
 
 def test_the_first_launch_adds_logs_dumps_and_time_outs_to_every_node() -> None:

@@ -86,6 +86,15 @@ def delivery(*workers: WorkerDelivery, **more: Any) -> Delivery:
     return Delivery.model_validate(fields)
 
 
+def test_a_line_left_out_by_choice_is_no_reason_to_refuse(looked: Looked) -> None:
+    gate = gated(replace(looked, delivery=delivery(worker("alpha", "left-out"), worker("beta", "delivered"))))
+    told = [(one.node, one.outcome, one.found) for one in gate.checks if one.id == "delivery"]
+    assert told == [
+        ("alpha", "ok", "all as the preset has them in /proc/7/environ, but for NCCL_NET, left out (--no-strict)"),
+        ("beta", "ok", "all as the preset has them in /proc/7/environ"),
+    ]
+
+
 def test_delivery_is_judged_once_and_told_per_place(looked: Looked) -> None:
     fix = Finding(id="env-not-delivered", severity="error", subject="beta", cause="NCCL_NET", fix=("write them",))
     said = delivery(

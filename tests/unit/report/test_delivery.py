@@ -31,6 +31,17 @@ def test_delivered_in_one_line_and_a_table_per_node(shown: Callable[..., str]) -
     assert text.count("delivered") == 1 + 2 * len(HEAD)
 
 
+def test_what_was_left_out_by_choice_is_no_fault(shown: Callable[..., str]) -> None:
+    loose = {name: value for name, value in HEAD.items() if name != "NCCL_NET"}
+    text = shown(render_delivery(delivery(process("spark1", loose, 5), process("spark2", WORKER, 6))))
+    assert text.startswith("delivered: preset pair: every other variable reached 2 processes")
+    assert "NCCL_NET may be absent (--no-strict)" in " ".join(text.split())
+    assert [line.split()[-1] for line in text.splitlines() if line.split()[:1] == ["NCCL_NET"]] == [
+        "left-out", "delivered",
+    ]  # fmt: skip
+    assert "fix" not in text
+
+
 def test_equal_processes_are_shown_once(shown: Callable[..., str]) -> None:
     text = shown(render_delivery(delivery(*(process("spark1", HEAD, pid) for pid in range(1, 12)))))
     assert "spark1  pid 1, 2, 3, 4, 5, 6, 7, 8, ...  11 processes" in text

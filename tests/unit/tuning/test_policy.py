@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.files import shipped
+from fabricdoc.model.policy import Policy
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Candidate, Run
 from fabricdoc.nccl import catalogue
 from fabricdoc.tuning import build_preset, judge
-from fabricdoc.tuning.policy import expiry, ignored_on, policy, reason_of
+from fabricdoc.tuning.policy import expiry, ignored_on, reason_of
 
 pytestmark = pytest.mark.unit
 
@@ -74,7 +76,7 @@ def test_a_line_that_is_bases_anyway_stays_placed(synthetic, profile) -> None:
 
 def test_a_preset_ends_so_many_days_after_its_last_launch(synthetic, profile) -> None:
     run = _run(synthetic)  # launched 2026-11-29T10:00:00Z
-    assert policy().valid_days == 90
+    assert shipped(Policy).valid_days == 90
     assert _preset(run, profile).expires == "2027-02-27T10:00:00Z"
     assert _preset(run, profile, valid_days=1).expires == "2026-11-30T10:00:00Z"
     assert _preset(run, profile, valid_days=0).expires == ""
@@ -84,7 +86,8 @@ def test_a_preset_ends_so_many_days_after_its_last_launch(synthetic, profile) ->
 
 def test_every_entry_of_the_policy_has_its_source_and_names_a_known_variable() -> None:
     known = set(catalogue())
-    for group in (policy().reason, policy().unset, policy().ignored, policy().first_launch):
+    policy = shipped(Policy)
+    for group in (policy.reason, policy.unset, policy.ignored, policy.first_launch):
         assert group
         for one in group:
             assert one.why

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError, UsageError
+from fabricdoc.export import wanted_lines, write_all
 from fabricdoc.model.fabric import ConfFile, Fabric, ServerImage
 from fabricdoc.model.preset import Line, NodePreset, Preset
 from fabricdoc.transport import NodeSpec
@@ -64,6 +65,22 @@ def test_without_a_preset_they_are_the_files(tmp_path: Path) -> None:
         "beta": {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_9"},
     }
     assert variables_of(asked(preset=None), ["alpha"]) == {}
+
+
+def test_files_written_with_no_strict_are_the_presets(tmp_path: Path) -> None:
+    """As export-env --no-strict -o DIR wrote them, and handed back to the gate with --env."""
+    both = preset()
+    paths = write_all(wanted_lines(both, "env", strict=False), tmp_path, "env", env={})
+    env = tuple((name, path) for path in paths if (name := path.name.removesuffix(".env")) != "common")
+    assert {name for name, _ in env} == {"alpha", "beta"}
+    said = delivery_of(asked(env=env), both, pair())
+    assert (said.answer, said.findings) == ("delivered", ())
+    assert {v.name: v.outcome for v in said.workers[0].variables} == {
+        "NCCL_NET": "left-out",
+        "NCCL_IB_HCA": "delivered",
+    }
+    (other := tmp_path / "alpha.env").write_text(f"{other.read_text()}NCCL_NET=Socket\n")
+    assert delivery_of(asked(env=env), both, pair()).reason == "on alpha: NCCL_NET differs"
 
 
 @pytest.mark.parametrize(
