@@ -42,7 +42,7 @@ def _launch(row: list[Any], shapes: list[dict[str, Any]], proofs: list[Any]) -> 
 
 
 def kept_of(run: Run) -> dict[str, Any]:
-    """What is kept of a run, as JSON. ValueError for a run that has anything else to tell: a failure, a wrong result."""
+    """What is kept of a run, as JSON. ValueError for one that has more to tell: a failure, a wrong result."""
     shapes: list[list[Any]] = []
     proofs: list[Any] = []
     rows = [_row(launch, shapes, proofs) for launch in run.launches]
