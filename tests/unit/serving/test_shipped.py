@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.files import own_folder, parse_toml
 from fabricdoc.model.profile import Profile
 from fabricdoc.serving import list_profiles, load_profile, shapes_for
 
@@ -82,3 +83,44 @@ def test_a_single_node_sends_nothing() -> None:
     profile = load_profile("single-node")
     assert (profile.decode.totals.collectives, profile.prefill.totals.collectives) == (0, 0)
     assert shapes_for(profile) == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        ("llama-3.3-70b", {"hidden_size": 8192, "num_hidden_layers": 80, "vocab_size": 128256, "heads": (64, 8)}),
+        (
+            "qwen3-30b-a3b",
+            {"hidden_size": 2048, "num_hidden_layers": 48, "vocab_size": 151936, "heads": (32, 4), "experts": (128, 8)},
+        ),
+        (
+            "qwen3-next-80b-a3b",
+            {
+                "hidden_size": 2048, "num_hidden_layers": 48, "vocab_size": 151936, "heads": (16, 2),
+                "experts": (512, 10), "linear": (16, 32), "full_attention_interval": 4,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_fields_that_were_looked_up_are_those_of_the_places_named(model: str, fields: dict[str, object]) -> None:
+    """As other programs that load these models hold them (named in each file's source, read in November 2026)."""
+    file = own_folder("presets").joinpath("profiles", "models", f"{model}.toml")
+    config = parse_toml(file.read_text("utf-8"))["config"]
+    pairs = {
+        "heads": ("num_attention_heads", "num_key_value_heads"),
+        "experts": ("num_experts", "num_experts_per_tok"),
+        "linear": ("linear_num_key_heads", "linear_num_value_heads"),
+    }
+    for name, value in fields.items():
+        found = tuple(config[key] for key in pairs[name]) if name in pairs else config[name]
+        assert found == value, name
+    assert set(config) == {"model_type", *(key for name in fields for key in pairs.get(name, (name,)))}
+
+
+def test_what_is_written_down_says_where_it_can_be_looked_up() -> None:
+    models = own_folder("presets").joinpath("profiles", "models")
+    for file in models.iterdir():
+        if file.name.endswith(".toml"):
+            source = parse_toml(file.read_text("utf-8"))["source"]
+            assert "config.json" in source, file.name
+            assert "memory" not in source, file.name
