@@ -1,8 +1,8 @@
 """Writers of a preset's variables, one per kind of reader, and the choice of the node they are for.
 
-Public: `render`, `env_file`, `left_out`, `write_all` (the texts), `choose_node`, `FORMATS`, `format_named`, and
-`judge_delivery` (did the variables arrive?). Nothing here measures; a value that a reader
-would change is refused with the reason, never quoted into something else.
+Public: `render`, `env_file`, `left_out`, `write_all` (the texts), `choose_node`, `choose_part`, `FORMATS`,
+`format_named`, and `judge_delivery` (did the variables arrive?). Nothing here measures; a value that a reader would
+change is refused with the reason, never quoted into something else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
-    from fabricdoc.export.choose import choose_node, this_node
+    from fabricdoc.export.choose import choose_node, choose_part, this_node
     from fabricdoc.export.delivery import delivery_status, judge_delivery
     from fabricdoc.export.files import write_all
     from fabricdoc.export.formats import FORMATS, Format, format_list, format_named
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricdoc.export.validity import check_valid
 
 HOMES = {
-    "choose": ("choose_node", "this_node"),
+    "choose": ("choose_node", "choose_part", "this_node"),
     "delivery": ("delivery_status", "judge_delivery"),
     "files": ("write_all",),
     "formats": ("FORMATS", "Format", "format_list", "format_named"),
@@ -37,6 +37,7 @@ __all__ = [
     "Format",
     "check_valid",
     "choose_node",
+    "choose_part",
     "delivery_status",
     "env_file",
     "format_list",

@@ -11,9 +11,40 @@ import difflib
 import shlex
 
 from fabricdoc.errors import UsageError
-from fabricdoc.export.content import settings
+from fabricdoc.export.content import common_lines, settings
+from fabricdoc.export.formats import FORMATS, format_named
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import NodePreset, Preset
+
+COMMON = "common"
+"""What `--node` and a file are called that hold what all nodes share."""
+
+
+def choose_part(preset: Preset, wanted: str | None, hostname: str, command: str, fmt: str) -> NodePreset:
+    """The node of `choose_node`, or for `common` the part that all nodes share (a node that is called so beats it).
+
+    UsageError as there, and where the format is a script for one node, which has no such part.
+    """
+    if wanted != COMMON or COMMON in {node.name for node in preset.nodes}:
+        return choose_node(preset, wanted, hostname, command)
+    if not preset.nodes:
+        raise _without_nodes(preset)
+    if not _has_common(fmt):
+        able = ", ".join(one for one in FORMATS if _has_common(one))
+        raise UsageError(
+            f"--format {fmt} has no part that all nodes share", fix=f"use one of: {able}", id="no-common-part"
+        )
+    return common_part(preset)
+
+
+def _has_common(fmt: str) -> bool:
+    found = format_named(fmt)
+    return found.with_common or found.scope == "common"
+
+
+def common_part(preset: Preset) -> NodePreset:
+    """The lines that every node has with the same value: all that ranks must agree on is among them."""
+    return NodePreset(name=COMMON, target="", lines=common_lines(preset.nodes))
 
 
 def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str = "fabricdoc export-env") -> NodePreset:
@@ -23,7 +54,7 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
     `command` is what the fix lines begin with. UsageError when there is no such node or no single answer.
     """
     if not preset.nodes:
-        raise UsageError(f"preset {preset.name} has no node", fix="fabricdoc bench", id="preset-without-nodes")
+        raise _without_nodes(preset)
     if wanted is not None:
         return named(preset, wanted)
     here = this_node(preset, hostname)
@@ -37,6 +68,10 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
         fix=choices,
         id="node-needed",
     )
+
+
+def _without_nodes(preset: Preset) -> UsageError:
+    return UsageError(f"preset {preset.name} has no node", fix="fabricdoc bench", id="preset-without-nodes")
 
 
 def named(preset: Preset, wanted: str) -> NodePreset:

@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabricdoc.errors import ToolError, UsageError
-from fabricdoc.export.content import common_lines
+from fabricdoc.export.choose import COMMON, common_part
 from fabricdoc.export.formats import FAMILIES, Format, format_named
 from fabricdoc.export.rendering import checked, render
 from fabricdoc.model.preset import NodePreset, Preset
 from fabricdoc.sudo import Owner, sudo_owner
 
-COMMON = "common"
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -56,14 +55,13 @@ def _texts(preset: Preset, wanted: Format, only: NodePreset | None) -> dict[str,
     nodes = preset.nodes if only is None else (only,)
     found = {_file_name(node.name) + wanted.file: (render(preset, node, wanted.name), mode) for node in nodes}
     if wanted.with_common and len(nodes) > 1:
-        shared = NodePreset(name=COMMON, target="", lines=common_lines(preset.nodes))
         if COMMON in {node.name for node in nodes}:
             raise UsageError(
                 f"a node is called {COMMON!r}, as the file of what all nodes share is",
                 fix=f"write each node's to a file of your own: --node {COMMON} > FILE",
                 id="node-name",
             )
-        found[COMMON + wanted.file] = (wanted.write(checked(preset, shared, wanted)), mode)
+        found[COMMON + wanted.file] = (wanted.write(checked(preset, common_part(preset), wanted)), mode)
     return found
 
 

@@ -15,6 +15,8 @@ from fabricdoc.nccl.versions import Release
 
 STRICT: Release = (2, 24, 3)
 """Since here algorithms and protocols are per function, and what leaves a collective without one fails."""
+DEFAULTLESS: Release = (2, 31, 0)
+"""Since here a function that NCCL_ALGO does not name, with no default in front, has no algorithm (serving facts 4)."""
 CHOOSES_GID: Release = (2, 21, 5)
 MOST_ENTRIES = 32
 SELECTORS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME")
@@ -105,6 +107,8 @@ def _protocols(name: str, value: str, release: Release | None) -> Iterator[Compl
     if isinstance(words, Complaint):
         yield words
         return
+    if early := _early(name, value, release):
+        yield early
     if not any("ll128" in one for one in words.values()):
         return
     by_name = not any(part.rpartition(":")[2].startswith("^") for part in value.split(";"))
@@ -123,6 +127,9 @@ def _algorithms(name: str, value: str, release: Release | None) -> Iterator[Comp
     if isinstance(words, Complaint):
         yield words
         return
+    if form := _early(name, value, release) or _defaultless(name, value, words, release):
+        yield form
+        return
     both: tuple[str, ...] = ("broadcast", "reduce")
     ringless = [function for function in both if function in words and "ring" not in words[function]]
     gathers = ("allgather", "reducescatter")
@@ -134,6 +141,25 @@ def _algorithms(name: str, value: str, release: Release | None) -> Iterator[Comp
             "the first such call fails (tree is for all-reduce alone)"
         )
         yield Complaint("algo-without-function-form", name, message, f"{name}={RING_TREE}", value)
+
+
+def _early(name: str, value: str, release: Release | None) -> Complaint | None:
+    """A form that the known release does not read yet."""
+    if release is None or release >= STRICT[:2] or not {";", ":"} & set(value):
+        return None
+    message = "functions are told apart since NCCL 2.24: before, each such word is ignored without a word"
+    return Complaint("bad-value", name, message, f"{name}: one list for all functions, or a newer NCCL", value)
+
+
+def _defaultless(
+    name: str, value: str, words: Mapping[str, frozenset[str]], release: Release | None
+) -> Complaint | None:
+    """Functions that the known release leaves without an algorithm because they are not named."""
+    unnamed = [function for function in FUNCTIONS if function not in words]
+    if release is None or release < DEFAULTLESS or not unnamed:
+        return None
+    message = f"since NCCL 2.31 functions that are not named have no algorithm: {', '.join(unnamed)}"
+    return Complaint("algo-without-function-form", name, message, f"{name}=ring;{value.strip(';')}", value)
 
 
 def _words(name: str, value: str, words: tuple[str, ...]) -> dict[str, frozenset[str]] | Complaint:

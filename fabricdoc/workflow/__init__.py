@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
     from fabricdoc.workflow.requests import Request, check_request
     from fabricdoc.workflow.resuming import nodes_of, prepare_again, resumed_request
+    from fabricdoc.workflow.safety import refuse_unsafe
     from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
@@ -63,6 +64,7 @@ HOMES = {
     "replay": ("replay_fabric", "save_fabric"),
     "requests": ("Request", "check_request"),
     "resuming": ("nodes_of", "prepare_again", "resumed_request"),
+    "safety": ("refuse_unsafe",),
     "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
@@ -137,6 +139,7 @@ __all__ = [
     "read_weights",
     "read_where",
     "recommend",
+    "refuse_unsafe",
     "replay_fabric",
     "resumed_request",
     "save_fabric",

@@ -23,6 +23,7 @@ from fabricdoc.export import check_valid, choose_node, judge_delivery, render
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.preset import Preset
 from fabricdoc.workflow.meant import find_preset
+from fabricdoc.workflow.safety import refuse_unsafe
 
 NONE = "none"
 MOST_TOLD = 12
@@ -74,11 +75,16 @@ class Start:
 
 
 def preset_to_start(wanted: str | None, store: Path | None, progress: Callable[[str], None]) -> Preset:
-    """The preset a command is started with: a file's, a run's, the latest one. UsageError for none at all."""
+    """The preset a command is started with: a file's, a run's, the latest one. UsageError for none at all.
+
+    InputError for a file that was edited into something unsafe.
+    """
     if wanted == NONE:
         fix = "name one with --preset; without values to set: fabricdoc gate --preset none && COMMAND"
         raise UsageError("`run` sets a preset's variables, and --preset none has none", fix=fix, id="preset-missing")
-    return find_preset(wanted, store, progress)
+    preset = find_preset(wanted, store, progress)
+    refuse_unsafe(preset)
+    return preset
 
 
 def find_program(command: Sequence[str], environ: Mapping[str, str]) -> str:

@@ -60,7 +60,7 @@ def recommend(
     preset = None
     if verdict.conclusive and fabric_text is not None:
         preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id), valid_days=valid_days)
-        refuse_unsafe(preset, run)
+        refuse_unsafe(preset)
         store.save_document(run.id, "preset", preset.model_dump_json())
     return Recommended(verdict, preset)
 

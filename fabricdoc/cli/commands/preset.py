@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def export_env(
     what: What = None,
     node: Annotated[
-        str | None, typer.Option("--node", help="Write this node's values: its name, or head, or worker.")
+        str | None, typer.Option("--node", help="This node's values: its name, head or worker; common: what all share.")
     ] = None,
     fmt: Annotated[
         str, typer.Option("--format", help="env, docker-env, bash, nccl-conf, k8s, ...: see --formats.")
@@ -55,8 +55,8 @@ def export_env(
 ) -> int:
     """Write the recommended variables: `fabricdoc export-env > nccl.env`."""
     from fabricdoc import export
-    from fabricdoc.export import check_valid, choose_node, format_named, render, wanted_lines
-    from fabricdoc.workflow import find_preset, preset_from_scan, this_hostname
+    from fabricdoc.export import check_valid, choose_part, format_named, render, wanted_lines
+    from fabricdoc.workflow import find_preset, preset_from_scan, refuse_unsafe, this_hostname
 
     out = screen(as_json=as_json)
     if formats:
@@ -71,9 +71,10 @@ def export_env(
         check_valid(preset, expired=expired)
     else:
         preset = preset_from_scan(platform, resolve_nodes(nodes, ports, "", hostfile), out.progress, save)
+    refuse_unsafe(preset)
     preset = wanted_lines(preset, name, strict=not no_strict, first_launch=first_launch)
     again = _again(what, platform, save)
-    one = choose_node(preset, node, this_hostname(), again) if node or not (whole or out_dir) else None
+    one = choose_part(preset, node, this_hostname(), again, name) if node or not (whole or out_dir) else None
     if out_dir is not None:
         out.written(export.write_all(preset, out_dir, fmt, only=one))
         return 0

@@ -14,7 +14,7 @@ from fabricdoc.model.preset import Preset
 from fabricdoc.tuning import preset_to_toml, read_preset
 from fabricdoc.workflow import beginning
 from tests.fabrics.recorded import RECORDED
-from tests.unit.export.presets_made import ALGO, pair
+from tests.unit.export.presets_made import ALGO, HEAD, WORKER, node, pair, preset
 from tests.unit.export.readers import docker_reads
 
 pytestmark = pytest.mark.unit
@@ -44,6 +44,39 @@ def test_a_node_by_name_or_role(node: str, hca: str, capsys: pytest.CaptureFixtu
     status, out, _ = run("p.toml", "--node", node, capsys=capsys)
     assert status == 0
     assert docker_reads(out)["NCCL_IB_HCA"] == f"=rocep1s0{hca},roceP2p1s0{hca}"
+
+
+def test_the_part_that_all_nodes_share_is_a_text_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(pair({"NCCL_IB_TC": "106", "NCCL_BUFFSIZE": "4194304"}), folder)
+    shared = {"NCCL_NET": "IB", "NCCL_IB_TC": "106", "NCCL_BUFFSIZE": "4194304"}
+    status, out, _ = run("p.toml", "--node", "common", capsys=capsys)
+    assert (status, docker_reads(out)) == (0, shared)
+    run("p.toml", "-o", "out", capsys=capsys)
+    assert (folder / "out" / "common.env").read_text() == out
+    assert run("p.toml", "-o", "alone", "--node", "common", "--format", "bash", capsys=capsys)[0] == 0
+    assert [path.name for path in (folder / "alone").iterdir()] == ["common.sh"]
+    assert json.loads(run("p.toml", "--node", "common", "--json", capsys=capsys)[1])["variables"] == shared
+
+
+def test_a_script_of_one_node_has_no_such_part(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run("p.toml", "--node", "common", "--format", "vllm", capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "use one of: env, docker-env, docker, bash" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("words", [["--node", "head"], ["--node", "common"], ["-o", "out"]])
+def test_a_file_edited_into_what_ranks_can_not_agree_on_is_refused(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = (
+        node("spark1", {**HEAD, "NCCL_BUFFSIZE": "1048576"}),
+        node("spark2", {**WORKER, "NCCL_BUFFSIZE": "4194304"}),
+    )
+    keep(preset(*nodes), folder)
+    status, out, err = run("p.toml", *words, capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "NCCL_BUFFSIZE must be equal on all ranks" in " ".join(err.split())
+    assert not (folder / "out").exists()
 
 
 def test_without_a_node_the_choices_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,16 @@ def test_nearly_bad_lists(name: str, value: str) -> None:
     [
         ("NCCL_ALGO", "Tree", (2, 23, 4), False),
         ("NCCL_ALGO", "Tree", (2, 24, 3), True),
+        ("NCCL_ALGO", "ring;allreduce:tree", (2, 23, 4), True),
+        ("NCCL_ALGO", "ring;allreduce:tree", (2, 24, 3), False),
+        ("NCCL_ALGO", "ring,tree", (2, 18, 3), False),
+        ("NCCL_PROTO", "Simple;allreduce:LL", (2, 23, 4), True),
+        ("NCCL_PROTO", "Simple;allreduce:LL", (2, 24, 3), False),
+        ("NCCL_ALGO", "allreduce:tree", (2, 30, 7), False),
+        ("NCCL_ALGO", "allreduce:tree", (2, 31, 1), True),
+        ("NCCL_ALGO", "ring;allreduce:tree", (2, 31, 1), False),
+        ("NCCL_ALGO", "ring", (2, 31, 1), False),
+        ("NCCL_ALGO", "broadcast:ring;reduce:ring;allgather:ring;reducescatter:ring;allreduce:tree", (2, 31, 1), False),
         ("NCCL_IB_GID_INDEX", "3", (2, 20, 5), False),
         ("NCCL_IB_GID_INDEX", "3", (2, 21, 5), True),
     ],
@@ -115,6 +125,8 @@ def test_the_fix_is_the_line_to_write() -> None:
     assert check(HCA, "=^mlx5_0")[0].fix == "NCCL_IB_HCA=^=mlx5_0"
     assert check(HCA, "a+b")[0].fix == "NCCL_IB_HCA=a,b"
     assert check("NCCL_ALGO", "Tree")[0].fix == "NCCL_ALGO=ring;allreduce:tree"
+    assert check("NCCL_ALGO", "allreduce:tree", (2, 31, 1))[0].fix == "NCCL_ALGO=ring;allreduce:tree"
+    assert "broadcast, reduce, allgather, reducescatter" in check("NCCL_ALGO", "allreduce:tree", (2, 31, 1))[0].message
     assert check("NCCL_NET_GDR_LEVEL", "phb")[0].fix == "NCCL_NET_GDR_LEVEL=PHB"
     assert check("NCCL_NET_FORCE_MERGE", "a, b; c,d")[0].fix == "NCCL_NET_FORCE_MERGE=a,b;c,d"
 
