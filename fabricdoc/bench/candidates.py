@@ -20,7 +20,11 @@ from fabricdoc.model.run import Backend
 __all__ = ["Offer", "load_candidates", "sets_of"]
 
 BASE, CURRENT, BOTH_NICS = "base", "current", "both-nics"
-ALWAYS = {BASE: "base is in every block twice, without being asked for", CURRENT: "name your settings with --current"}
+ALWAYS = {
+    BASE: ("base is in every block twice, without being asked for", "leave base out of --candidates"),
+    CURRENT: ("it is what you serve with today", "name that: --current FILE, container:NAME or pid:N"),
+}
+"""What is a candidate and no set: why, and what to write instead."""
 
 
 def load_candidates(
@@ -54,6 +58,9 @@ def _select(item: str, backend: Backend, extra_dirs: Sequence[Path]) -> tuple[st
     if not wanted:
         return origin, offers
     names = [offer.name for offer in offers]
+    if not names:
+        fix = "leave it out; --both-nics makes candidates of the proven rails"
+        raise UsageError(f"{set_name} holds no candidate, so no {wanted!r}", fix=fix)
     if wanted not in names:
         raise UsageError(f"{set_name} has no candidate {wanted!r}", fix=_did_you_mean(wanted, names))
     return origin, tuple(offer for offer in offers if offer.name == wanted)
@@ -79,14 +86,15 @@ def _find(name: str, extra_dirs: Sequence[Path]) -> Traversable:
     if _is_path(name):
         return Path(name)
     if name in ALWAYS:
-        raise UsageError(f"{name!r} is no set to choose: {ALWAYS[name]}")
+        why, fix = ALWAYS[name]
+        raise UsageError(f"{name!r} is no set to choose: {why}", fix=fix)
     sets = _sets(extra_dirs)
     if name in sets:
         return sets[name]
     singles = [
         single for known, file in sets.items() for single in _singles(known, file) if single.endswith(":" + name)
     ]
-    raise UsageError(f"no candidate set is called {name!r}", fix=_did_you_mean(name, singles or sorted(sets)))
+    raise UsageError(f"no candidate set is called {name!r}", fix=_did_you_mean(name, singles or sorted(set(sets) - set(ALWAYS))))
 
 
 def _singles(set_name: str, file: Traversable) -> list[str]:

@@ -91,6 +91,20 @@ def check_request(request: Request) -> None:
         source = parse_current(request.current)
         if source.kind == "file" and not Path(source.value).is_absolute():
             read_file(Path(source.value))
-    if request.sets and request.backend != "auto":
+    if request.sets:
+        _refuse_unknown_sets(request)
+
+
+def _refuse_unknown_sets(request: Request) -> None:
+    """What is no set of this backend; where the nodes have yet to choose one, what is none of NCCL's nor of gloo's."""
+    if request.backend != "auto":
         backend: Backend = "nccl" if request.backend == "nccl" else "gloo"
         load_candidates(request.sets, backend=backend, extra_dirs=request.presets)
+        return
+    try:
+        load_candidates(request.sets, backend="nccl", extra_dirs=request.presets)
+    except UsageError as error:
+        try:
+            load_candidates(request.sets, backend="gloo", extra_dirs=request.presets)
+        except UsageError:
+            raise error from None

@@ -67,8 +67,8 @@ def test_a_set_of_the_other_backend_is_refused() -> None:
     [
         ("decod", "no candidate set is called 'decod'", "did you mean decode?"),
         ("simple", "no candidate set is called 'simple'", "did you mean decode:simple?"),
-        ("zzz", "no candidate set is called 'zzz'", "there is: base, both-nics, decode, default"),
-        ("", "no candidate set is called ''", "there is: base, both-nics, decode, default"),
+        ("zzz", "no candidate set is called 'zzz'", "there is: both-nics, decode, default"),
+        ("", "no candidate set is called ''", "there is: both-nics, decode, default"),
         ("decode:simpel", "decode has no candidate 'simpel'", "did you mean simple"),
         ("decode:zzz", "decode has no candidate 'zzz'", "there is: ring-tree"),
         ("\x00" * 300, "no candidate set is called", "there is"),
@@ -136,14 +136,21 @@ def test_every_offer_knows_its_set_and_its_place() -> None:
     assert not offer.own
 
 
-@pytest.mark.parametrize(("name", "said"), [("base", "in every block twice"), ("current", "--current")])
-def test_what_is_always_there_or_read_elsewhere_is_no_set(name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        load_candidates([name], backend="nccl")
-
-
 def test_a_users_own_file_is_marked_as_such(tmp_path: Path) -> None:
     (own,) = load_candidates([written(tmp_path, "tos")], backend="nccl")
     assert own.own
     assert own.set_name == "mine"
     assert own.place.endswith("mine.toml line 3, candidate 1 ('tos')")
+
+
+@pytest.mark.parametrize(("name", "fix"), [("base", "leave base out"), ("current", "--current FILE")])
+def test_what_is_a_candidate_without_being_a_set_says_what_to_write_instead(name: str, fix: str) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' is no set to choose: .") as caught:
+        load_candidates([name], backend="nccl")
+    assert fix in caught.value.fix
+
+
+def test_a_set_that_holds_nothing_says_so_when_one_of_it_is_asked_for() -> None:
+    with pytest.raises(UsageError, match="gloo holds no candidate, so no 'default'") as caught:
+        load_candidates(["gloo:default"], backend="gloo")
+    assert "leave it out" in caught.value.fix
