@@ -94,7 +94,8 @@ def _find(name: str, extra_dirs: Sequence[Path]) -> Traversable:
     singles = [
         single for known, file in sets.items() for single in _singles(known, file) if single.endswith(":" + name)
     ]
-    raise UsageError(f"no candidate set is called {name!r}", fix=_did_you_mean(name, singles or sorted(set(sets) - set(ALWAYS))))
+    known = singles or sorted(set(sets) - set(ALWAYS))
+    raise UsageError(f"no candidate set is called {name!r}", fix=_did_you_mean(name, known))
 
 
 def _singles(set_name: str, file: Traversable) -> list[str]:
