@@ -11,7 +11,21 @@ from typing import TYPE_CHECKING
 from fabricdoc.errors import ExitStatus
 from fabricdoc.model.reasons import without_sources
 from fabricdoc.model.verdict import CandidateVerdict, CellVerdict, Interval, Verdict
-from fabricdoc.report.cells import BAD, BOLD, DIM, GOOD, WARN, Column, Name, Words, indent, labelled, line, table
+from fabricdoc.report.cells import (
+    BAD,
+    BOLD,
+    DIM,
+    GOOD,
+    WARN,
+    Column,
+    Command,
+    Name,
+    Words,
+    indent,
+    labelled,
+    line,
+    table,
+)
 from fabricdoc.report.text import counted, effect_text, micros_text, ratio_text, size_text
 
 if TYPE_CHECKING:
@@ -28,6 +42,7 @@ STYLES = {
 }
 UNCOMPARED = ("failed", "incorrect", "ineffective", "inconclusive")
 PHASES = ("decode", "prefill", "grid")
+CALL = ": fabricdoc "
 MOST_CELLS = 12
 WIDE_OPEN = 100.0
 
@@ -38,7 +53,7 @@ def render_verdict(verdict: Verdict) -> list[RenderableType]:
         _choice(verdict),
         *([indent(line(verdict.ceiling))] if verdict.ceiling else []),
         *(indent(line(text)) for text in verdict.trade),
-        *(indent(line((text, WARN))) for text in verdict.advice),
+        *(part for text in verdict.advice for part in _advice(text)),
         line(),
         _candidates(verdict),
         *_reasons(verdict),
@@ -66,6 +81,14 @@ def interval_text(interval: Interval | None) -> str:
 def _choice(verdict: Verdict) -> RenderableType:
     """The verdict's own sentence, which says to use or to keep what, or what is missing."""
     return labelled("verdict", (verdict.reason, GOOD if verdict.conclusive else WARN))
+
+
+def _advice(text: str) -> list[RenderableType]:
+    """A sentence of advice; a command at its end stands below it, ready to paste."""
+    said, found, call = text.partition(CALL)
+    if not found:
+        return [indent(line((text, WARN)))]
+    return [indent(line((f"{said}:", WARN))), indent(Command(f"fabricdoc {call}"), 4)]
 
 
 def _candidates(verdict: Verdict) -> RenderableType:

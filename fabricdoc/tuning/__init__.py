@@ -6,6 +6,7 @@ Works on documents alone: it measures nothing, reaches no node, and can be run a
 from __future__ import annotations
 
 from fabricdoc.tuning.checking import pruning_for
+from fabricdoc.tuning.comparing import BLOCKS_TO_SPEAK
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.preset import build_preset
 from fabricdoc.tuning.runs_compared import compare_runs
@@ -14,6 +15,7 @@ from fabricdoc.tuning.toml import preset_to_toml, read_preset
 from fabricdoc.tuning.verdict import judge
 
 __all__ = [
+    "BLOCKS_TO_SPEAK",
     "build_preset",
     "compare_runs",
     "fingerprint",

@@ -94,8 +94,9 @@ def advice_of(
         )
     if noisy:
         launches = f" ({blocks * per_block} launches)" if blocks and per_block else ""
+        again = "more" if blocks else "again"
         said.append(
-            f"End other work on the nodes, pin their clocks, and measure more: {needed_text(blocks)}{launches}."
+            f"End other work on the nodes, pin their clocks, and measure {again}: {needed_text(blocks)}{launches}."
         )
     return tuple(said)
 

@@ -18,9 +18,11 @@ MOST_SIZES = 24
 def bench_call(run: Run, recipes: Iterable[StageRecipe], profile: str) -> str:
     """`fabricdoc bench --nodes ... --profile P`: it times every size of the profile; empty where nothing is lacking.
 
-    Where the run is of that profile (so that the same call would give the same run) the sizes are named instead.
+    Where the run is of that profile (so that the same call would give the same run) the sizes are named instead. What
+    the run was to measure and did not is no matter of sizes: asking for it again would say nothing new.
     """
-    lacking = [shape for recipe in recipes for shape in recipe.wanted]
+    planned = {(shape.op, shape.size) for shape in run.plan.shapes}
+    lacking = [(op, size) for recipe in recipes for op, size in recipe.wanted if (op, size) not in planned]
     if not lacking:
         return ""
     words = ["fabricdoc", "bench", "--nodes", ",".join(f"{node.name}={node.target}" for node in run.nodes)]

@@ -5,20 +5,31 @@ Each is one sentence. Judges no candidate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fabricdoc.model.run import Launch, Objective, Run
-from fabricdoc.model.verdict import Drift
+from fabricdoc.model.verdict import CandidateVerdict, Drift, Judgement
 from fabricdoc.tuning.blocks import quarantined
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK
 from fabricdoc.tuning.deciding import Judged, Weighing, sentence
 from fabricdoc.tuning.doubts import drift_text, drifted
 from fabricdoc.tuning.objective import due_phases
 from fabricdoc.tuning.settled import failed, incorrect
+from fabricdoc.tuning.wording import counted
+
+GONE: Mapping[Judgement, str] = {"failed": "failed", "incorrect": "gave wrong results"}
+"""Verdicts after which a candidate is not launched again, as a clause of the sentence that names it."""
+MOST_NAMES = 6
 
 
-def obstacle_of(run: Run, objective: Objective, base_launches: Sequence[Launch], search: Weighing) -> str:
-    """What keeps the run from being judged, as a sentence; empty when nothing does."""
+def obstacle_of(
+    run: Run,
+    objective: Objective,
+    base_launches: Sequence[Launch],
+    search: Weighing,
+    tried: Sequence[CandidateVerdict] = (),
+) -> str:
+    """What keeps the run from being judged, as a sentence; empty when nothing does. `tried` is all beside base."""
     blocks, recipes = len(search.scales.blocks), search.scales.recipes
     wrong = incorrect(base_launches)
     if wrong is not None:
@@ -27,13 +38,32 @@ def obstacle_of(run: Run, objective: Objective, base_launches: Sequence[Launch],
     if blocks < BLOCKS_TO_SPEAK:
         if failure is not None:
             return f"Base itself failed: {failure.reason}."
-        end = f" ({run.reason})" if run.reason else _lost_blocks(run)
-        return f"Only {blocks} complete block{'' if blocks == 1 else 's'}{end}: at least {BLOCKS_TO_CALL} are needed."
+        return nobody_left(tried) or _too_few(run, blocks)
     due = due_phases(objective, recipes)
     if not due:
         return ""
     missing = [f"{op} of {phase}" for phase in due for op in recipes[phase].missing]
     return f"Not measured: {', '.join(missing)}." if missing else ""
+
+
+def nobody_left(tried: Sequence[CandidateVerdict]) -> str:
+    """That every candidate fell out before there were blocks to judge by, and how; empty where one is left."""
+    fallen = [one for one in tried if one.verdict in GONE]
+    if not tried or len(fallen) < len(tried):
+        return ""
+    told = []
+    for judgement, clause in GONE.items():
+        names = [one.name for one in fallen if one.verdict == judgement]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        told += [f"{', '.join(names[:MOST_NAMES])}{more} {clause}"] if names else []
+    return f"No candidate is left to compare with base: {'; '.join(told)}."
+
+
+def _too_few(run: Run, blocks: int) -> str:
+    """How many blocks there are, why not more, and how many there have to be."""
+    many = "No block is complete" if not blocks else f"Only {counted(blocks, 'complete block')}"
+    end = f" ({run.reason})" if run.reason else _lost_blocks(run)
+    return f"{many}{end}: at least {BLOCKS_TO_CALL} are needed."
 
 
 def _lost_blocks(run: Run) -> str:

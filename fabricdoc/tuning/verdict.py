@@ -108,7 +108,8 @@ def _verdict(grounds: _Grounds, base_launches: Sequence[Launch], search: Weighin
     run, aim, scales = grounds.run, grounds.aim, search.scales
     phase = main_phase(aim.objective, scales.recipes)
     drift = None if phase is None else drift_of(scales.stages[phase])
-    obstacle = obstacle_of(run, aim.objective, base_launches, search) or doubt_of(judged, drift)
+    verdicts = [one.verdict for one in judged]
+    obstacle = obstacle_of(run, aim.objective, base_launches, search, verdicts) or doubt_of(judged, drift)
     winner = None if obstacle else best_of(judged)
     best, lines = (None, ()) if winner is None else _pruned(grounds, winner)
     waiting = [] if obstacle or best else waiting_of(judged)

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.checking import Asked, check_drift, check_gate, check_level
     from fabricdoc.workflow.delivering import check_delivery, read_where
     from fabricdoc.workflow.explaining import explain_paths, explain_status
+    from fabricdoc.workflow.following import NextBench, next_bench
     from fabricdoc.workflow.gate_words import GateWords, JobWords, LocalWords, read_gate, write_textfile
     from fabricdoc.workflow.importing import import_nccl_tests
     from fabricdoc.workflow.launching import make_start, open_files, preset_to_start, take_place
     from fabricdoc.workflow.linting import Linted, lint_files
     from fabricdoc.workflow.looking import look, look_deeply, look_once, with_cables
     from fabricdoc.workflow.meant import find_preset, this_hostname
-    from fabricdoc.workflow.measuring import Measured, blocks_to_ask, measure, opened_agents, unready
+    from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
     from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
@@ -51,6 +52,7 @@ HOMES = {
     "beginning": ("preset_from_scan",),
     "checking": ("Asked", "check_drift", "check_gate", "check_level"),
     "explaining": ("explain_paths", "explain_status"),
+    "following": ("NextBench", "next_bench"),
     "gate_words": ("GateWords", "JobWords", "LocalWords", "read_gate", "write_textfile"),
     "importing": ("import_nccl_tests",),
     "delivering": ("check_delivery", "read_where"),
@@ -58,7 +60,7 @@ HOMES = {
     "linting": ("Linted", "lint_files"),
     "looking": ("look", "look_deeply", "look_once", "with_cables"),
     "meant": ("find_preset", "this_hostname"),
-    "measuring": ("Measured", "blocks_to_ask", "measure", "opened_agents", "unready"),
+    "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
     "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
@@ -89,10 +91,10 @@ __all__ = [
     "Linted",
     "LocalWords",
     "Measured",
+    "NextBench",
     "Prepared",
     "Recommended",
     "Request",
-    "blocks_to_ask",
     "check_absent",
     "check_delivery",
     "check_drift",
@@ -113,6 +115,7 @@ __all__ = [
     "look_once",
     "make_start",
     "measure",
+    "next_bench",
     "nodes_of",
     "open_files",
     "opened_agents",

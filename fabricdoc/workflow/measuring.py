@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricdoc.bench import CONFIRMED, DECIDING_BLOCKS, Agents, Bench, run_bench
+from fabricdoc.bench import CONFIRMED, Agents, Bench, run_bench
 from fabricdoc.errors import StoppedError, StoreError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Objective, Run
@@ -131,15 +131,6 @@ def _stopped(bench: Bench) -> StoppedError:
         f"stopped; {kept} launch{'' if kept == 1 else 'es'} measured so far {'is' if kept == 1 else 'are'} kept",
         fix=f"go on with them: fabricdoc bench --resume {bench.run.id}{where}",
     )
-
-
-def blocks_to_ask(verdict: Verdict, asked: int) -> int:
-    """The blocks that a run to the end should have: enough for a verdict, and for what its own noise calls for.
-
-    The smallest number that settles a candidate which can't be told from base yet; never fewer than were asked for.
-    """
-    open_ = [one.blocks_needed for one in verdict.candidates if one.verdict == "inconclusive" and one.blocks_needed]
-    return max(DECIDING_BLOCKS, asked, min(open_, default=0))
 
 
 def best_first(verdict: Verdict) -> list[str]:

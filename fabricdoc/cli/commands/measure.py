@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricdoc.report import Screen
     from fabricdoc.store import RunStore
     from fabricdoc.transport import NodeSpec
-    from fabricdoc.workflow import Prepared, Request
+    from fabricdoc.workflow import NextBench, Prepared, Request
 
 OBJECTIVES = "decode, prefill or mix"
 Objective = Annotated[str, typer.Option("--objective", help=f"What the verdict is for: {OBJECTIVES}.")]
@@ -98,6 +98,8 @@ Resume = Annotated[
     str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early, to the same plan.")
 ]
 LIMITS = ("--blocks", "--budget", "--effect")
+FLAGS = ("--both-nics",)
+"""Options that take no word, of those that a command line may have to lose."""
 RESUMABLE = ("resume", "nodes", "ports", "presets", "master_addr", "store", "as_json", "json_lines")
 """What may be said beside --resume: everything else is in the stored plan."""
 JsonLines = Annotated[
@@ -206,15 +208,18 @@ def _request(
     )
 
 
-def again(words: Sequence[str], *, blocks: int) -> str:
-    """The same command line without its limits, with enough blocks; ready to paste."""
+def again(words: Sequence[str], after: NextBench) -> str:
+    """The same command line as what follows it changes it: without those options, with its blocks; ready to paste."""
+    limits = () if after.blocks is None else LIMITS
     kept: list[str] = []
     skip = False
     for word in words:
-        if not skip and word.split("=")[0] not in LIMITS:
+        name = word.split("=")[0]
+        if not skip and name not in (*limits, *after.without):
             kept.append(word)
-        skip = word in LIMITS
-    return shlex.join(["fabricdoc", *kept, "--blocks", str(blocks)])
+        skip = not skip and word in (*limits, *after.without) and word not in FLAGS
+    blocks = () if after.blocks is None else ("--blocks", str(after.blocks))
+    return shlex.join(["fabricdoc", *kept, *after.adding, *blocks])
 
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
@@ -268,8 +273,9 @@ def _resume(
 
 def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepared, kept: RunStore, out: Screen) -> int:
     """Measure what was prepared, and show what came of it."""
+    from fabricdoc.fabric import rails_of
     from fabricdoc.report import telling, verdict_status
-    from fabricdoc.workflow import blocks_to_ask, measure
+    from fabricdoc.workflow import measure, next_bench
 
     out.plan(prepared.run.plan, prepared.notes)
     done = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
@@ -277,8 +283,9 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     out.sizes(done.run, verdict, telling(done.run, verdict))
     out.rails(done.run, done.rails)
     out.document(verdict)
-    if not verdict.conclusive and not prepared.resumes:
-        out.next_command(again(sys.argv[1:], blocks=blocks_to_ask(verdict, request.blocks)), "measure to the end")
+    after = None if prepared.resumes else next_bench(request, done.run, verdict, len(rails_of(fabric)))
+    if after is not None:
+        out.next_command(again(sys.argv[1:], after), after.why)
     return verdict_status(verdict)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from fabricdoc.cli import main
 from fabricdoc.cli.commands.measure import again
 from fabricdoc.cli.options import split
+from fabricdoc.workflow import NextBench
 
 pytestmark = pytest.mark.unit
 
@@ -205,7 +207,17 @@ def test_cables_need_two_nodes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_line_to_paste_measures_to_the_end_without_the_old_limits() -> None:
     words = ["bench", "--nodes", "a,b", "--blocks", "2", "--budget=1s", "--profile", "x y"]
-    assert again(words, blocks=6) == "fabricdoc bench --nodes a,b --profile 'x y' --blocks 6"
+    pasted = again(words, NextBench("measure to the end", blocks=6))
+    assert pasted == "fabricdoc bench --nodes a,b --profile 'x y' --blocks 6"
+    assert again(words, NextBench("measure again")) == shlex.join(["fabricdoc", *words])
+
+
+def test_the_line_to_paste_leaves_out_what_chose_candidates_and_nothing_beside_it() -> None:
+    words = ["bench", "--both-nics", "--nodes", "a,b", "--candidates", "decode", "--current=x.env", "--blocks", "9"]
+    after = NextBench("without", without=("--candidates", "--current", "--both-nics"))
+    assert again(words, after) == "fabricdoc bench --nodes a,b --blocks 9"
+    rails = NextBench("rails", without=("--candidates",), adding=("--both-nics",))
+    assert again(["bench", "--candidates", "socket", "--json"], rails) == "fabricdoc bench --json --both-nics"
 
 
 @pytest.mark.long

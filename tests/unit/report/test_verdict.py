@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -121,3 +122,15 @@ def test_intervals_and_status(samples: Any) -> None:
     assert interval_text(samples.verdict().candidates[0].score) == "1.18 [1.15, 1.21]"
     assert verdict_status(samples.verdict()) is ExitStatus.FIT
     assert verdict_status(samples.verdict().model_copy(update={"conclusive": False})) is ExitStatus.INCONCLUSIVE
+
+
+def test_a_command_in_an_advice_stands_alone_and_can_be_pasted(samples: Any, shown: Any) -> None:
+    call = "fabricdoc bench --nodes alpha=netns:1,beta=netns:2 --profile dense-small-tp2 --ops all_reduce --sizes 8,16"
+    advice = ("End other work on the nodes: no number would do.", f"To measure what it lacks: {call}")
+    rows = shown(render_verdict(samples.verdict().model_copy(update={"advice": advice}))).splitlines()
+    at = rows.index("  To measure what it lacks:")
+    assert rows[at - 1] == "  End other work on the nodes: no number would do."
+    assert rows[at + 1].endswith(" \\")
+    pasted = rows[at + 1].removesuffix("\\") + rows[at + 2]
+    assert shlex.split(pasted) == shlex.split(call)
+    assert all(len(row) <= 80 for row in rows)

@@ -156,4 +156,4 @@ def test_what_would_do_is_told_in_launches_too() -> None:
     (told,) = advice_of(None, (), 6, noisy=True, blocks=40, per_block=5)
     assert told.endswith("measure more: about 40 blocks would show 5.0 % (200 launches).")
     (nothing,) = advice_of(None, (), 6, noisy=True, blocks=None, per_block=5)
-    assert nothing.endswith("no number of blocks would show 5.0 % on nodes like these.")
+    assert nothing.endswith("measure again: no number of blocks would show 5.0 % on nodes like these.")

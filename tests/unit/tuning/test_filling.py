@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from fabricdoc.model.run import Shape
 from fabricdoc.tuning.filling import MOST_SIZES, bench_call, fill_text
 from fabricdoc.tuning.stage import StageRecipe
 
@@ -47,3 +48,12 @@ def test_only_what_the_objective_weighs_is_asked_for(synthetic) -> None:
     assert text.startswith("To measure what this profile sends and run run-1 lacks: fabricdoc bench --nodes ")
     own = fill_text(run, recipes, "dense-small-tp2", ("decode",))[0]
     assert own.endswith("--ops all_reduce --sizes 8")
+
+
+def test_what_the_plan_held_and_nobody_measured_is_no_matter_of_sizes(synthetic) -> None:
+    run = synthetic().run()
+    plan = run.plan.model_copy(update={"shapes": (Shape(op="all_reduce", size=8),)})
+    planned = run.model_copy(update={"plan": plan})
+    assert bench_call(planned, [_recipe(("all_reduce", 8))], "dense-small-tp2") == ""
+    words = shlex.split(bench_call(planned, [_recipe(("all_reduce", 8), ("all_gather", 8))], "dense-small-tp2"))
+    assert words[-4:] == ["--ops", "all_gather", "--sizes", "8"]

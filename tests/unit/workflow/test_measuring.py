@@ -10,7 +10,7 @@ import pytest
 from fabricdoc.errors import StoreError
 from fabricdoc.model.verdict import CandidateVerdict, Interval, Verdict
 from fabricdoc.store import RunStore
-from fabricdoc.workflow.measuring import best_first, blocks_to_ask, rescue_folders
+from fabricdoc.workflow.measuring import best_first, rescue_folders
 
 pytestmark = pytest.mark.unit
 
@@ -30,17 +30,6 @@ def verdict(*scores: tuple[str, str, float]) -> Verdict:
 
 def test_the_best_winners_come_first_and_losers_never() -> None:
     assert best_first(verdict(("a", "better", 1.1), ("b", "same", 2.0), ("c", "better", 1.4))) == ["c", "a"]
-
-
-def test_a_run_to_the_end_has_the_blocks_that_its_own_noise_calls_for() -> None:
-    noisy = verdict(("a", "inconclusive", 1.1), ("b", "inconclusive", 1.1), ("c", "better", 1.4))
-    assert blocks_to_ask(noisy, 3) == 6, "nothing known: what any verdict needs"
-    needs = zip(noisy.candidates, (40, 14, 9), strict=True)
-    told = noisy.model_copy(
-        update={"candidates": tuple(one.model_copy(update={"blocks_needed": count}) for one, count in needs)}
-    )
-    assert blocks_to_ask(told, 3) == 14, "settles one of the open ones; those that are settled do not count"
-    assert blocks_to_ask(told, 20) == 20
 
 
 def test_a_refused_launch_is_kept_beside_the_store_or_in_the_users_state_and_never_in_the_working_folder(
