@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: list[str]) -> int:
-    terminal.begin()
+    terminal.begin(arguments)
     gc.set_threshold(GC_AFTER)
     try:
         _fill_descriptors()

@@ -47,11 +47,12 @@ def common_part(preset: Preset) -> NodePreset:
     return NodePreset(name=COMMON, target="", lines=common_lines(preset.nodes))
 
 
-def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str = "fabricdoc export-env") -> NodePreset:
+def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str = "") -> NodePreset:
     """The node of the preset to write for.
 
     `wanted` names it; None means this machine's (by `hostname`), else any node when all have the same lines.
-    `command` is what the fix lines begin with. UsageError when there is no such node or no single answer.
+    The fix lines say what to add to the command, or with `command` that one instead.
+    UsageError when there is no such node or no single answer.
     """
     if not preset.nodes:
         raise _without_nodes(preset)
@@ -62,7 +63,8 @@ def choose_node(preset: Preset, wanted: str | None, hostname: str, command: str 
         return here
     if all(settings(node) == settings(preset.nodes[0]) for node in preset.nodes):
         return preset.nodes[0]
-    choices = "  or  ".join(f"{command} --node {shlex.quote(node.name)}" for node in preset.nodes)
+    asked = [f"--node {shlex.quote(node.name)}" for node in preset.nodes]
+    choices = "  or  ".join(f"{command} {one}" for one in asked) if command else f"add {'  or  '.join(asked)}"
     raise UsageError(
         f"the values of preset {preset.name} differ per node, and this machine ({hostname}) is none of them",
         fix=choices,

@@ -103,8 +103,8 @@ def carriers(name: str, value: str) -> list[str]:
     return [one for one in MODULES if not format_named(one).refuse(name, value)]
 
 
-def format_list() -> str:
-    """The formats, one a line, with their readers and what one text of each holds."""
+def format_list() -> tuple[tuple[str, str, str], ...]:
+    """Every format: its name, what one text of it holds, and its readers."""
     scopes = {"node": "one node's values", "common": "what all nodes share", "all": "all nodes' values"}
     known = [format_named(name) for name in MODULES]
-    return "".join(f"{one.name:15} {scopes[one.scope]:21} {', '.join(one.readers)}\n" for one in known)
+    return tuple((one.name, scopes[one.scope], ", ".join(one.readers)) for one in known)

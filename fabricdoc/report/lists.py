@@ -73,6 +73,18 @@ def profiles_payload(profiles: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
+def render_formats(formats: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
+    """A table of export formats: name, what one text holds, who reads it."""
+    columns = [Column("format"), Column("one text holds", drop=1), Column("read by", flex=True)]
+    rows: list[list[Words | RenderableType]] = [[(name, BOLD), holds, readers] for name, holds, readers in formats]
+    return [table(columns, rows, by=0)]
+
+
+def formats_payload(formats: Sequence[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """The same as JSON values."""
+    return [{"name": name, "holds": holds, "readers": readers} for name, holds, readers in formats]
+
+
 def render_labs(labs: Sequence[Any], *, removed: bool = False) -> list[RenderableType]:
     """Every lab (name, nodes) with its nodes (name, target, ports); only the names of removed ones."""
     if not labs:

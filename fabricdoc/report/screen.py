@@ -6,6 +6,7 @@ pipe and any encoding. Decides nothing about exit statuses.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +36,8 @@ class Screen:
     """What a command says: `document`, `text` and lists on stdout; progress, steps, plans, errors on stderr.
 
     `as_json` makes every result one JSON document, with `lines` each in one line. `env` gives NO_COLOR, TERM and
-    COLUMNS. Raises ToolError when the output can't be written (a full disk); a reader that went away is no error.
+    COLUMNS; `store` is the file of runs that the user named, which the next command has to name too. Raises ToolError
+    when the output can't be written (a full disk); a reader that went away is no error.
     """
 
     def __init__(
@@ -46,10 +48,12 @@ class Screen:
         *,
         as_json: bool = False,
         lines: bool = False,
+        store: str = "",
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.as_json = as_json or lines
         self._lines = lines
+        self._store = store
         self._env = env
         self._out, self._err = Outlet(stdout), Outlet(stderr, needed=False)
         self._answered = False
@@ -68,7 +72,8 @@ class Screen:
         self.show(document, part)
         after = next_command(document)
         if after is not None:
-            self.next_command(*after)
+            command, why = after
+            self.next_command(f"{command}{self._beside(command)}", why)
 
     def show(self, document: Document, part: Part = "all") -> None:
         """A document on the way to the answer (several may be shown): rendered, or nothing with JSON."""
@@ -121,6 +126,15 @@ class Screen:
             self._json(_header("profiles") | {"profiles": profiles_payload(profiles)})
         else:
             self._print(self._out, render_profiles(profiles))
+
+    def formats(self, formats: Sequence[tuple[str, str, str]]) -> None:
+        """What variables can be written as: name, what one text holds, who reads it."""
+        from fabricdoc.report.lists import formats_payload, render_formats
+
+        if self.as_json:
+            self._json(_header("formats") | {"formats": formats_payload(formats)})
+        else:
+            self._print(self._out, render_formats(formats))
 
     def lab(self, document: Any, *, removed: bool = False) -> None:
         """A lab document (`fabricdoc.lab.LabDocument`): its labs and nodes; `removed` says that they are gone."""
@@ -196,6 +210,11 @@ class Screen:
         label = line((f"next, to {why}:" if why else "next:", DIM))
         rows = broken(clean(command), self._width(self._err) - 2)
         self._print(self._err, [label, *(Unwrapped((f"  {row}", BOLD)) for row in rows)])
+
+    def _beside(self, command: str) -> str:
+        """The store that was named, for a command that reads runs."""
+        reads = command.split(" ")[1:2] in (["recommend"], ["export-env"])
+        return f" --store {shlex.quote(self._store)}" if self._store and reads else ""
 
     def error(self, error: FabricdocError) -> None:
         """The end of a command: one line, and what to do; with JSON an error document on stdout too,

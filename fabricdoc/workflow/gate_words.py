@@ -161,7 +161,7 @@ def _local(part: LocalWords, preset: Preset | None, names: Sequence[str]) -> str
     if part.node is not None and (preset is None or part.node in names):
         return part.node
     if preset is not None:
-        return choose_node(preset, part.node, this_hostname(), "fabricdoc gate --local").name
+        return choose_node(preset, part.node, this_hostname()).name
     if len(names) == 1:
         return names[0]
     raise UsageError("which node's part is asked?", fix=f"--node, one of {', '.join(names)}", id="node-needed")

@@ -117,7 +117,7 @@ def make_start(
     """
     path = find_program(command, environ)
     check_valid(preset)
-    chosen = choose_node(preset, node, hostname, "fabricdoc run")
+    chosen = choose_node(preset, node, hostname)
     values = _values(preset, chosen.name)
     environment = {**environ, **values}
     before, after = (_delivery(preset, chosen.name, one) for one in (environ, environment))

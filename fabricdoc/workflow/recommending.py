@@ -26,10 +26,11 @@ Stored = TypeVar("Stored", Fabric, Preset)
 
 @dataclass(frozen=True)
 class Recommended:
-    """A verdict, and the preset where the measurements allow one (null while inconclusive)."""
+    """A verdict, and the preset where the measurements allow one (null while inconclusive); how the run ended."""
 
     verdict: Verdict
     preset: Preset | None
+    ended: str = "complete"
 
 
 def recommend(
@@ -62,7 +63,7 @@ def recommend(
         preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id), valid_days=valid_days)
         refuse_unsafe(preset)
         store.save_document(run.id, "preset", preset.model_dump_json())
-    return Recommended(verdict, preset)
+    return Recommended(verdict, preset, run.status)
 
 
 def kept_verdict(store: RunStore, run_id: str) -> Verdict | None:

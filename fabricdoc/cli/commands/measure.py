@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,7 @@ from fabricdoc.cli.options import (
     resolve_nodes,
     split,
 )
-from fabricdoc.cli.terminal import screen
+from fabricdoc.cli.terminal import screen, typed
 
 if TYPE_CHECKING:
     from fabricdoc.bench import Agents
@@ -285,7 +284,7 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     out.document(verdict)
     after = None if prepared.resumes else next_bench(request, done.run, verdict, len(rails_of(fabric)))
     if after is not None:
-        out.next_command(again(sys.argv[1:], after), after.why)
+        out.next_command(again(typed(), after), after.why)
     return verdict_status(verdict)
 
 
@@ -322,4 +321,7 @@ def recommend(
         valid_days=valid_days,
     )
     out.document(answer.verdict)
+    if not answer.verdict.conclusive and answer.ended != "complete":
+        named = f" --store {shlex.quote(str(store))}" if store else ""
+        out.next_command(f"fabricdoc bench --resume {answer.verdict.run}{named}", "measure the rest of this run")
     return verdict_status(answer.verdict)

@@ -60,7 +60,7 @@ def export_env(
 
     out = screen(as_json=as_json)
     if formats:
-        out.text(export.format_list())
+        out.formats(export.format_list())
         return 0
     name = "json" if as_json and out_dir is None else fmt
     whole = format_named(name).scope != "node"
@@ -73,8 +73,8 @@ def export_env(
         preset = preset_from_scan(platform, resolve_nodes(nodes, ports, "", hostfile), out.progress, save)
     refuse_unsafe(preset)
     preset = wanted_lines(preset, name, strict=not no_strict, first_launch=first_launch)
-    again = _again(what, platform, save)
-    one = choose_part(preset, node, this_hostname(), again, name) if node or not (whole or out_dir) else None
+    part = node or not (whole or out_dir)
+    one = choose_part(preset, node, this_hostname(), _kept(platform, save), name) if part else None
     if out_dir is not None:
         out.written(export.write_all(preset, out_dir, fmt, only=one))
         return 0
@@ -85,9 +85,6 @@ def export_env(
     return 0
 
 
-def _again(what: str | None, platform: str | None, save: Path | None) -> str:
-    """The command that means the same preset."""
-    if platform is not None:
-        what = str(save) if save else None
-        return f"fabricdoc export-env {shlex.quote(what)}" if what else f"fabricdoc export-env --platform {platform}"
-    return f"fabricdoc export-env {shlex.quote(what)}" if what else "fabricdoc export-env"
+def _kept(platform: str | None, save: Path | None) -> str:
+    """The command that takes the preset of a scan from where it was kept; "" where the same command does."""
+    return f"fabricdoc export-env {shlex.quote(str(save))}" if platform is not None and save is not None else ""

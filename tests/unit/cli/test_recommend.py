@@ -94,7 +94,7 @@ def test_a_run_without_the_sizes_says_which_bench_call_measures_them(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = main(["recommend", "--store", str(store), "--profile", "llama-3.3-70b-tp2"])
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.replace("\\", "").split())
     assert status == 3
     assert "fabricdoc bench --nodes alpha=netns:alpha,beta=netns:beta --profile llama-3.3-70b-tp2" in said
 
@@ -126,3 +126,25 @@ def test_a_set_that_can_corrupt_data_is_never_kept(
     assert main(["recommend", "--store", str(store)]) == 2
     assert "forces LL128" in " ".join(capsys.readouterr().err.split())
     assert main(["export-env", "--store", str(store)]) == 2
+
+
+def test_the_next_command_names_the_store_that_was_named(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "--store", str(store)]) == 0
+    assert f"fabricdoc export-env -o . --store {store}" in " ".join(capsys.readouterr().err.replace("\\", "").split())
+    assert main(["runs", "show", f"--store={store}"]) == 0
+    assert f"--store {store}" in " ".join(capsys.readouterr().err.replace("\\", "").split())
+
+
+def test_a_run_that_was_stopped_is_to_be_gone_on_with(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = RunStore.open(store, write=True)
+    run = kept.load(None)
+    stopped = run.model_copy(update={"id": "20260101-000000-abcd", "launches": (), "status": "running"})
+    kept.begin(stopped)
+    for launch in run.launches[:4]:
+        kept.append_launch(stopped.id, launch, {})
+    kept.finish(stopped.id, "interrupted", "stopped by the user")
+    kept.close()
+    assert main(["recommend", stopped.id, "--store", str(store)]) == 3
+    said = capsys.readouterr()
+    assert "stopped by the user" in said.out
+    assert f"fabricdoc bench --resume {stopped.id} --store {store}" in " ".join(said.err.replace("\\", "").split())

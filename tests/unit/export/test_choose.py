@@ -97,6 +97,9 @@ def test_differing_values_end_with_commands_to_paste() -> None:
     assert "fabricdoc export-env pair.toml --node alpha" in caught.value.fix
     assert "fabricdoc export-env pair.toml --node 'node two'" in caught.value.fix
     assert "elsewhere" in caught.value.message
+    with pytest.raises(UsageError) as caught:
+        choose_node(preset(ALPHA, spaced), None, "elsewhere")
+    assert caught.value.fix == "add --node alpha  or  --node 'node two'", "the user's own words are his to keep"
 
 
 def test_a_preset_without_nodes() -> None:

@@ -60,7 +60,7 @@ def test_without_a_name_the_node_is_this_machines() -> None:
     assert make_start(pair(), TRUE, ENV, "spark-b").node == WORKER
     with pytest.raises(UsageError) as caught:
         start(pair())
-    assert caught.value.fix.startswith("fabricdoc run --node ")
+    assert caught.value.fix.startswith("add --node ")
 
 
 def test_what_is_replaced_is_named_with_both_values() -> None:
