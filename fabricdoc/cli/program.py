@@ -89,7 +89,8 @@ def _program(arguments: list[str]) -> int:
     except ClickException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "fabricdoc"
-        raise UsageError(error.format_message(), fix=f"{command} --help", id="usage") from error
+        said = error.format_message().removeprefix("Invalid value: ")
+        raise UsageError(said, fix=f"{command} --help", id="usage") from error
     if status == ExitStatus.INTERRUPTED:  # what typer makes of a KeyboardInterrupt; no command answers so itself
         raise KeyboardInterrupt
     return status if isinstance(status, int) else ExitStatus.FIT

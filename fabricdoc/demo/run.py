@@ -155,4 +155,5 @@ def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measu
     folder.leave("gate.json", answer.model_dump_json(indent=1))
     screen.show(answer)
     screen.written(folder.left)
+    screen.next_command("fabricdoc init", "find nodes of your own, where their ssh is set up")
     return gate_status(answer)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fabricdoc.errors import InconclusiveError, UsageError
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, PortKey
-from fabricdoc.report.text import clean
+from fabricdoc.report.text import clean, to_paste
 from fabricdoc.report.wires import Port, Wire, lies, lone_ports, ports_of, wire_lies, wires_of
 
 PLAIN = frozenset(" -_.,()/+")
@@ -38,9 +38,10 @@ class Graph(NamedTuple):
 def graph_text(fabric: Fabric, form: str) -> str:
     """The map as `dot` or `mermaid` text. UsageError for another form, InconclusiveError where links are unknown."""
     if isinstance(fabric.links, Unknown):
+        reason, paste = to_paste(fabric.links.unknown)
         raise InconclusiveError(
-            f"there is no map to draw: links unknown: {fabric.links.unknown}",
-            fix="fabricdoc cables without --format says what is missing",
+            f"there is no map to draw: links unknown: {reason}",
+            fix=f"add {paste}" if paste else "fabricdoc cables without --format says what is missing",
             id="links-unknown",
         )
     writers: Mapping[str, Callable[[Graph], Iterator[str]]] = {"dot": dot_lines, "mermaid": mermaid_lines}

@@ -15,6 +15,7 @@ from fabricdoc.model.documents import Document, Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Findings
 from fabricdoc.report.fabric import Part, render_fabric
+from fabricdoc.report.text import to_paste
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -77,7 +78,11 @@ def _after_fabric(fabric: Fabric) -> tuple[str, str] | None:
     nodes = ",".join(node.name if node.name == node.target else f"{node.name}={node.target}" for node in fabric.nodes)
     if len(fabric.nodes) == 1:
         return (f"fabricdoc scan --nodes {shlex.quote(nodes)},OTHER_HOST", "prove the cables between two nodes")
-    if isinstance(fabric.links, Unknown) or not fabric.links:
+    if isinstance(fabric.links, Unknown):
+        _, paste = to_paste(fabric.links.unknown)
+        command = f"fabricdoc cables --nodes {shlex.quote(nodes)} {paste}"
+        return (command, "prove the cables of these ports") if paste.startswith("--ports ") else None
+    if not fabric.links:
         return None
     ends = [end for link in fabric.links for end in (link.a, link.b)]
     named = ",".join(dict.fromkeys(end.netdev for end in ends if end.hca is None))  # beacons need these named

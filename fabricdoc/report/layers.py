@@ -7,6 +7,7 @@ decode sends.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,21 @@ SMALL = "half of the RDMA ping's round trip with 8 bytes; this one timed no larg
 
 
 def render_layers(run: Run) -> list[RenderableType]:
-    """One row per layer, from the wire up; nothing for a run without launches."""
-    if not run.launches:
+    """One row per layer, from the wire up; nothing for a run in which no layer has a time."""
+    rows = _rows(run) if run.launches else []
+    if not any(_timed(row) for row in rows):
         return []
     columns = [
         Column("layer"),
         *(Column(f"{size_text(size)}, µs", right=True) for size in SIZES),
         Column("", flex=True),
     ]
-    return [line(), line(("layer budget of base, all_reduce", DIM)), table(columns, _rows(run))]
+    return [line(), line(("layer budget of base, all_reduce", DIM)), table(columns, rows)]
+
+
+def _timed(row: Sequence[Words]) -> bool:
+    """Whether a row tells a time: in its cells, or the ping's in its note."""
+    return any(cell != "-" for cell in row[1 : 1 + len(SIZES)]) or (row[0] == "verbs" and row[-1] != NO_PING)
 
 
 def _rows(run: Run) -> list[list[Words]]:

@@ -5,7 +5,6 @@ Every way shows the same links with what proved them. Graphs for other programs 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from fabricdoc.model.fabric import Fabric, Link
 from fabricdoc.report.cells import BAD, BOLD, DIM, WARN, Column, Command, Name, Words, indent, line, table
 from fabricdoc.report.drawing import NARROWEST, PairDrawing
 from fabricdoc.report.matrix import render_matrix
+from fabricdoc.report.text import to_paste
 from fabricdoc.report.wires import Lone, Port, Wire, lies, lone_ports, ports_of, proof_text, wire_lies, wires_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def render_links(fabric: Fabric) -> list[RenderableType]:
     if fabric.links == NOT_ASKED:
         return [line(("links ", BOLD), "not looked for: cables need at least two nodes, name them with --nodes")]
     if isinstance(fabric.links, Unknown):
-        reason, paste = _to_paste(fabric.links.unknown)
+        reason, paste = to_paste(fabric.links.unknown)
         return [line(("links ", BOLD), (f"unknown: {reason}", WARN)), *([indent(Command(paste))] if paste else [])]
     if not fabric.links:
         return [line(("links ", BOLD), ("none: no port heard a port of another node", WARN))]
@@ -59,12 +59,6 @@ class _Wide:
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         if options.max_width >= NARROWEST:
             yield self._inner
-
-
-def _to_paste(reason: str) -> tuple[str, str]:
-    """A reason and the words to paste that end it in backticks, which get a line of their own."""
-    match = re.fullmatch(r"(.*\S)\s*`([^`]+)`", reason)
-    return (match[1], match[2]) if match else (reason, "")
 
 
 def link_table(links: Sequence[Link]) -> RenderableType:

@@ -5,6 +5,7 @@ No terminal, no colour, no rich here; every function is pure and returns a plain
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -27,6 +28,12 @@ def clean(text: object) -> str:
     if value.isascii() and value.isprintable():
         return value
     return "".join(_visible(letter) if unicodedata.category(letter) in _HIDDEN else letter for letter in value)
+
+
+def to_paste(reason: str) -> tuple[str, str]:
+    """A reason and the words to paste that end it in backticks, which get a line of their own ("" where none do)."""
+    match = re.fullmatch(r"(.*\S)\s*`([^`]+)`", reason)
+    return (match[1], match[2]) if match else (reason, "")
 
 
 def _visible(letter: str) -> str:

@@ -97,7 +97,7 @@ Resume = Annotated[
     str | None, typer.Option("--resume", metavar="RUN", help="Go on with a run that ended early, to the same plan.")
 ]
 LIMITS = ("--blocks", "--budget", "--effect")
-FLAGS = ("--both-nics",)
+FLAGS = ("--both-nics", "--dry-run")
 """Options that take no word, of those that a command line may have to lose."""
 RESUMABLE = ("resume", "nodes", "ports", "presets", "master_addr", "store", "as_json", "json_lines")
 """What may be said beside --resume: everything else is in the stored plan."""
@@ -222,7 +222,7 @@ def again(words: Sequence[str], after: NextBench) -> str:
 
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
-    from fabricdoc.workflow import check_request, look, opened_agents, prepare, unready
+    from fabricdoc.workflow import NextBench, check_request, look, opened_agents, prepare, unready
 
     check_request(request)
     kept = None if dry_run else open_store(store, write=True)
@@ -230,8 +230,11 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
         if kept is None:
-            out.notes((*prepared.notes, *unready(request, fabric, prepared)))
+            hindered = unready(request, fabric, prepared)
+            out.notes((*prepared.notes, *hindered))
             out.document(prepared.run, part="plan")
+            if not hindered:
+                out.next_command(again(typed(), NextBench("", without=("--dry-run",))), "measure this")
             return 0
         return _measured(request, fabric, agents, prepared, kept, out)
 

@@ -100,6 +100,13 @@ def test_every_recorded_fabric_can_be_drawn_or_says_why_not(name: str) -> None:
         both(fabric)
 
 
+def test_ports_that_are_not_named_are_what_to_add() -> None:
+    unnamed = Fabric(links=Unknown(unknown="no port is listed; name the ports: `--ports eth1`"))
+    with pytest.raises(InconclusiveError, match=r"name the ports:$") as caught:
+        graph_text(unnamed, "dot")
+    assert caught.value.fix == "add --ports eth1"
+
+
 def hostile_pair(name: str) -> Fabric:
     alpha = node(name, netdevs=[netdev(name, ip="10.0.0.1")], hcas=[hca(name, name)])
     beta = node("beta", netdevs=[netdev("p0", ip="10.0.0.2")])

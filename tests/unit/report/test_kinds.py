@@ -83,6 +83,12 @@ def test_nothing_is_suggested_where_something_is_wrong(samples: Any) -> None:
     assert next_command(fabric.model_copy(update={"failed": ()})) is None
     healthy = fabric.model_copy(update={"failed": (), "findings": ()})
     assert next_command(healthy.model_copy(update={"links": Unknown(unknown="x")})) is None
+    unnamed = Unknown(unknown="no port is listed; name the ports: `--ports eth1,eth2`")
+    nodes = ",".join(node.name if node.name == node.target else f"{node.name}={node.target}" for node in healthy.nodes)
+    assert next_command(healthy.model_copy(update={"links": unnamed})) == (
+        f"fabricdoc cables --nodes {nodes} --ports eth1,eth2",
+        "prove the cables of these ports",
+    )
     assert next_command(samples.verdict().model_copy(update={"conclusive": False})) is None
     assert next_command(samples.gate()) is None
 

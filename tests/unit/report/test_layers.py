@@ -50,7 +50,9 @@ def test_a_ping_with_larger_messages_gives_verbs_its_row(samples: Any, shown: An
 def test_gloo_says_what_it_has_not(samples: Any, shown: Any) -> None:
     run = samples.run()
     gloo = run.model_copy(update={"plan": run.plan.model_copy(update={"backend": "gloo"})})
-    text = rows(shown, gloo.model_copy(update={"launches": gloo.launches[3:]}))
+    eager = gloo.launches[0].cells[0].model_copy(update={"view": "eager", "op": "all_reduce", "size": 8192})
+    timed = gloo.launches[0].model_copy(update={"round": "search", "cells": (eager,)})
+    text = rows(shown, gloo.model_copy(update={"launches": (timed,)}))
     assert "gloo has no CUDA graphs" in text
     assert "gloo is not NCCL" in text
 
@@ -97,3 +99,9 @@ def test_disturbed_and_foreign_launches_do_not_count(samples: Any, shown: Any) -
 
 def test_a_run_without_launches_has_no_budget(samples: Any) -> None:
     assert render_layers(samples.run().model_copy(update={"launches": ()})) == []
+
+
+def test_a_run_in_which_no_layer_has_a_time_has_no_budget(samples: Any) -> None:
+    run = samples.run()
+    failed = tuple(one.model_copy(update={"cells": (), "status": "failed"}) for one in run.launches)
+    assert render_layers(run.model_copy(update={"launches": failed})) == []

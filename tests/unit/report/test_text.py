@@ -20,6 +20,7 @@ from fabricdoc.report.text import (
     ratio_text,
     seconds_text,
     size_text,
+    to_paste,
 )
 from fabricdoc.tuning import wording
 
@@ -110,3 +111,9 @@ def test_an_effect_has_the_digits_of_the_verdicts_sentence(effect: float) -> Non
 
 def test_effects() -> None:
     assert [effect_text(one) for one in (0.034, 0.56, 5.57)] == ["3.4 %", "56 %", "6.6x"]
+
+
+def test_what_a_reason_ends_with_in_backticks_is_to_be_pasted() -> None:
+    assert to_paste("name the ports: `--ports a,b`") == ("name the ports:", "--ports a,b")
+    for plain in ("no backticks", "`alone`", "open `--ports a", "`a` in the middle"):
+        assert to_paste(plain) == (plain, "")
