@@ -49,7 +49,7 @@ def combined(members: Sequence[Candidate]) -> Candidate | None:
 
 def _contradict(common: Mapping[str, str], own: Mapping[str, Mapping[str, str]]) -> bool:
     """Whether variables of one set work against one another on a node."""
-    whole = [{**common, **values} for values in own.values()] or [common]
+    whole = [{**common, **values} for values in own.values() or ({},)]
     return any(one.id == "contradiction" for values in whole for one in check_variables(values))
 
 
