@@ -64,7 +64,7 @@ def read_text(path: Path, what: str, *, fix: str = "", limit: int = MAX_BYTES) -
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{what} is not UTF-8 text (byte {error.start})", fix=fix) from error
+        raise InputError(f"{what} is not UTF-8 text (byte {error.start})", fix=fix or "name a text file") from error
 
 
 def _bytes(path: Path, most: int) -> bytes | None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from pydantic import ValidationError
@@ -19,7 +20,7 @@ from pydantic import ValidationError
 from fabricdoc.bench.candidate_values import BadVariable, checked, needs_fresh_agent, unequal
 from fabricdoc.bench.offers import Offer
 from fabricdoc.errors import InputError
-from fabricdoc.files import parse_toml
+from fabricdoc.files import parse_toml, read_text
 from fabricdoc.model.run import Backend
 from fabricdoc.nccl import parse_conditions
 
@@ -68,36 +69,34 @@ class _Place:
 
 def read_toml(file: Traversable, origin: str) -> tuple[dict[str, Any], str]:
     """The table in a file of at most MAX_FILE bytes, and its text. A pipe or device is refused: it might never end."""
-    try:
-        if not file.is_file():
-            raise InputError(f"{origin}: there is no such file")
-        with file.open("rb") as stream:
-            data = stream.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            raise InputError(f"{origin}: larger than {MAX_FILE // 1024} KiB, so not a file of candidates")
-        text = data.decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{origin}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{origin}: {error}", fix="the file must be UTF-8") from error
+    text = _text(file, origin)
     try:
         return parse_toml(text), text
     except ValueError as error:
         raise InputError(f"{origin}: {error}", fix="the file must be TOML") from error
 
 
+def _text(file: Traversable, origin: str) -> str:
+    """The file's text; what was brought along can be no pipe and is never too long."""
+    if isinstance(file, Path):
+        return read_text(file, origin, limit=MAX_FILE)
+    return file.read_text(encoding="utf-8")
+
+
 def read_candidate_file(file: Traversable, origin: str, *, own: bool = False) -> tuple[str, tuple[Offer, ...]]:
     """A file's backend ("nccl", "gloo" or "any") and its offers; `origin` names the file in errors."""
     document, text = read_toml(file, origin)
     if unknown := sorted(document.keys() - _FILE_KEYS):
-        raise InputError(f"{origin}: unknown key {unknown[0]!r}; a file has backend, summary and [[candidate]]")
+        raise InputError(f"{origin}: unknown key {unknown[0]!r}", fix="a file has backend, summary and [[candidate]]")
     backend, tables = str(document.get("backend")), document.get("candidate", [])
     if backend not in ("any", *get_args(Backend)):
-        raise InputError(f"{origin}: backend must be nccl, gloo or any")
+        raise InputError(f"{origin}: backend must be nccl, gloo or any", fix='begin the file with: backend = "nccl"')
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"{origin}: candidate must be written as [[candidate]] tables")
+        raise InputError(f"{origin}: candidate is no list of tables", fix="begin each candidate with [[candidate]]")
     if len(tables) > MOST:
-        raise InputError(f"{origin}: {len(tables)} candidates; at most {MOST} can be tried in one bench")
+        raise InputError(
+            f"{origin}: {len(tables)} candidates; at most {MOST} can be tried in one bench", fix="take some out"
+        )
     return backend, tuple(_offers(tables, text, origin, own))
 
 

@@ -45,7 +45,7 @@ def export_run(store: RunStore, run_id: str | None, what: str, form: str, path: 
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")
     if form == "parquet" and path is None:
-        raise UsageError("Parquet is no text: name a file with -o FILE")
+        raise UsageError("Parquet is no text", fix="name a file: -o FILE.parquet")
     run = store.load(run_id)
     rows = TABLES[what](store, run)
     try:

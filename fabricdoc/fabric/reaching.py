@@ -41,7 +41,9 @@ MOST_DIALS = 256
 def check_ports(ports: Sequence[int]) -> tuple[int, ...]:
     """The TCP ports that a launcher uses, each once; the usual one where none is named. UsageError for none or many."""
     if len(set(ports)) > MOST_PORTS or not all(0 < port < 65536 for port in ports):
-        raise UsageError(f"--port takes numbers from 1 to 65535, at most {MOST_PORTS} of them")
+        raise UsageError(
+            f"--port takes numbers from 1 to 65535, at most {MOST_PORTS} of them", fix="write it like --port 29500"
+        )
     return tuple(dict.fromkeys(ports)) or (int(limit("bootstrap", "rendezvous_port")),)
 
 

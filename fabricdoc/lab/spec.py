@@ -99,7 +99,7 @@ def check_name(name: object, what: str) -> str:
 
 def _check_range(what: str, value: object, allowed: range) -> None:
     if type(value) is not int or value not in allowed:
-        raise UsageError(f"{what} {value!r} is not between {allowed[0]} and {allowed[-1]}")
+        raise UsageError(f"{what} {value!r} is not between {allowed[0]} and {allowed[-1]}", fix="give one that is")
 
 
 def port_name(port: int) -> str:

@@ -96,7 +96,9 @@ def _read(path: Path) -> Config:
     try:
         content = parse_toml(text)
     except ValueError as error:
-        raise InputError(f"{path}:{_toml_line(str(error), text)}: not TOML: {error}") from error
+        raise InputError(
+            f"{path}:{_toml_line(str(error), text)}: not TOML: {error}", fix="mend it, or see docs/nodes.md"
+        ) from error
     return _Reader(path, text).config(content)
 
 

@@ -64,7 +64,7 @@ def _parse_netns(text: str, rest: str) -> Target:
         return Target("netns", pid=int(rest))
     if rest.startswith("/") and "," not in rest and not CONTROL.search(rest):
         return Target("netns", path=rest)
-    raise UsageError(f"{text!r}: after netns: comes a process id or the absolute path of a namespace file")
+    raise UsageError(f"{text!r}: after netns: comes a process id or the absolute path of a namespace file", fix=GRAMMAR)
 
 
 def _parse_ssh(text: str) -> Target:

@@ -65,7 +65,7 @@ class NodeSpec:
         for port in self.ports:  # no program gets these as words: a netdev may be called -rf
             _check_port(self.name, port)
         if not self.python:
-            raise UsageError(f"node {self.name}: python is empty")
+            raise UsageError(f"node {self.name}: python is empty", fix="leave it out, or write python3")
         for key, value in self.env.items():
             _check_variable(self.name, key, value)
 
@@ -76,13 +76,19 @@ class NodeSpec:
         return replace(target, user=self.user) if self.user and not target.user else target
 
 
+NAMED = "give it a name of its own: NAME=TARGET"
+
+
 def check_name(name: str) -> None:
     """Raise UsageError unless `name` can be a node's name: letters, digits, `.`, `_`, `-`, at most 63."""
     if len(name) > NAME_LIMIT:
-        raise UsageError(f"node name {name[:20]!r}... has {len(name)} characters, at most {NAME_LIMIT} are allowed")
+        raise UsageError(
+            f"node name {name[:20]!r}... has {len(name)} characters, at most {NAME_LIMIT} are allowed", fix=NAMED
+        )
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} can't be a node's name: letters, digits, '.', '_' and '-' only, the first no '.' or '-'"
+            f"{name!r} can't be a node's name: letters, digits, '.', '_' and '-' only, the first no '.' or '-'",
+            fix=NAMED,
         )
 
 

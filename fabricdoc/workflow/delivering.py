@@ -50,7 +50,9 @@ def read_where(kind: Kind, words: Sequence[str]) -> Where:
         if kind == "pid" and not (value.isascii() and value.isdecimal() and 0 < int(value[:9]) <= MAX_PID):
             raise UsageError(f"--pid {part[:80]!r} is no process number", fix="--pid 4711, or --pid NODE=4711,NODE=12")
         if not value or node in found:
-            raise UsageError(f"--{kind} {part[:80]!r}: each node is named once, with its {kind}")
+            raise UsageError(
+                f"--{kind} {part[:80]!r}: each node is named once, with its {kind}", fix=f"--{kind} NODE=...,NODE=..."
+            )
         found[node] = value
     return Where(kind, found)
 

@@ -120,7 +120,10 @@ def _text(file: str) -> str:
         sys.stdin.buffer.read(MOST_BYTES + 1) if file == STDIN else read_bytes(Path(file), harmless(file), MOST_BYTES)
     )
     if len(data) > MOST_BYTES:
-        raise InputError(f"{harmless(file)} is longer than {MOST_BYTES >> 20} MiB: no file of settings")
+        raise InputError(
+            f"{harmless(file)} is longer than {MOST_BYTES >> 20} MiB: no file of settings",
+            fix="name the env file itself",
+        )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8", "replace")

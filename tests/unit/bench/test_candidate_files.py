@@ -127,7 +127,7 @@ def test_what_is_wrong_is_refused_with_the_place(tmp_path: Path, old: str, new: 
     ("text", "said"),
     [
         (b"\xff\xfe", "UTF-8"),
-        ("x" * (MAX_FILE + 1), "larger than 256 KiB"),
+        ("x" * (MAX_FILE + 1), f"longer than {MAX_FILE} bytes"),
         ("a = " + "[" * 5000, "my.toml: "),
         ('backend = "nccl"\ncandidate = 3\n', "[[candidate]]"),
         ('backend = "nccl"\ncandidate = [1, 2]\n', "[[candidate]]"),
@@ -141,9 +141,16 @@ def test_what_is_no_such_file_at_all(tmp_path: Path, text: str | bytes, said: st
 
 def test_a_pipe_or_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    for name in ("pipe.toml", "missing.toml", "."):
-        with pytest.raises(InputError, match="there is no such file"):
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    for name, said in {
+        "pipe.toml": "is a pipe or a device",
+        "missing.toml": "No such file or directory",
+        ".": "Is a directory",
+        "loop.toml": "Too many levels of symbolic links",
+    }.items():
+        with pytest.raises(InputError, match=said) as caught:
             read_candidate_file(tmp_path / name, name)
+        assert caught.value.fix
 
 
 SHIPPED = sorted(
