@@ -4,6 +4,9 @@ No logic lives here, and importing it loads neither pydantic, pyroute2, asyncio,
 imports what it needs when it runs.
 """
 
-from fabricdoc.cli.program import main, run
+try:
+    from fabricdoc.cli.program import main, run
+except KeyboardInterrupt:  # Ctrl-C while the program is still being loaded: nothing was started, and nothing is to tell
+    raise SystemExit(130) from None
 
 __all__ = ["main", "run"]

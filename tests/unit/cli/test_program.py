@@ -231,3 +231,24 @@ def test_a_process_ends_with_the_status_and_all_of_its_words(words: list[str], s
 def test_a_graph_and_a_document_on_one_stdout_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cables", "--nodes", "a,b", "--format", "dot", "--json"]) == 2
     assert "--json and --format" in capsys.readouterr().err
+
+
+INTERRUPTED_WHILE_LOADED = """
+import runpy, sys
+class Stop:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop())
+runpy.run_module("fabricdoc", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("module", ["fabricdoc.cli.program", "fabricdoc.cli.signals", "fabricdoc.errors"])
+def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHILE_LOADED, module], capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

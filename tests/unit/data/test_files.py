@@ -62,7 +62,9 @@ def test_what_there_is_not_is_refused_with_what_there_is(path: Path, what: str, 
     with pytest.raises(UsageError) as caught:
         export(path, what, form)
     assert said in f"{caught.value.message} {caught.value.fix}"
-    assert "-o FILE" in caught.value.fix or all(one in caught.value.fix for one in (WHAT if what == "cell" else FORMATS))
+    assert "-o FILE" in caught.value.fix or all(
+        one in caught.value.fix for one in (WHAT if what == "cell" else FORMATS)
+    )
 
 
 def test_a_file_that_can_not_be_written(path: Path, tmp_path: Path) -> None:
