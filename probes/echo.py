@@ -4,7 +4,7 @@ An asker sends from one interface (IP_PKTINFO names it, as `ping -I` would) with
 (IP_PMTUDISC_PROBE, ip(7)); who hears a datagram of this run answers with a small one that names the interface it came
 in by. So each direction is measured by itself: small answers to large questions. Needs no privilege. Every datagram is
 signed with the run's key; others get no answer. Weak evidence: a network answers for addresses on any port. Over IPv6
-the same by IPV6_PKTINFO and IPV6_DONTFRAG (ipv6(7), RFC 3542).
+the same by IPV6_PKTINFO and IPV6_DONTFRAG (ipv6(7), RFC 3542), a link-local address with the number of that interface.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Ear:
             self.socket.setblocking(False)
             for level, name, value in OPTIONS6 if self._six else OPTIONS4:
                 self.socket.setsockopt(level, name, value)
-            self.socket.bind((ip, 0))
+            self.socket.bind(self._scoped(ip, 0))
         except OSError:
             self.socket.close()
             raise
@@ -90,10 +90,15 @@ class Ear:
         """Send one question out of this interface; "" or why the kernel did not take it."""
         data = pack(self._key, QUESTION, number, size=min(size, MAX_DATAGRAM))
         try:
-            self.socket.sendmsg([data], [self._out_of()], 0, to)
+            self.socket.sendmsg([data], [self._out_of()], 0, self._scoped(*to))
         except OSError as error:
             return f"{error.strerror or error} (errno {error.errno})"
         return ""
+
+    def _scoped(self, ip: str, port: int) -> tuple[Any, ...]:
+        """The address as the kernel takes it; a link-local one (fe80::/10) holds on this interface alone."""
+        link = self._six and (int.from_bytes(socket.inet_pton(socket.AF_INET6, ip)[:2], "big") & 0xFFC0) == 0xFE80
+        return (ip, port, 0, self._index) if link else (ip, port)
 
     def _out_of(self) -> tuple[int, int, bytes]:
         """The control message that names this interface and address."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from fabricdoc.checks import limit
 from fabricdoc.errors import NodeError, UsageError
+from fabricdoc.fabric.bare_links import bare_findings
 from fabricdoc.fabric.bootstrap import bootstrap_findings
 from fabricdoc.fabric.crew import SEE_WHY, Crew
 from fabricdoc.fabric.failing import with_failed
@@ -107,7 +108,8 @@ def with_reach(
     found = bootstrap_findings(fabric.nodes, reached.dialled, reached.taken)
     lost = (_not_tried(reached.failed),) if reached.failed else ()
     shut = tuple(_not_opened(*one) for one in reached.shut)
-    return fabric.model_copy(update={"findings": (*fabric.findings, *found, *shut, *lost)})
+    bare = bare_findings(fabric, [way for way in plan.ways if way.by == "link"])
+    return fabric.model_copy(update={"findings": (*fabric.findings, *found, *shut, *lost, *bare)})
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 Bounded: up to eight nodes try each other all, more try node 0 and their neighbours in the list, so that what is tried
 grows with the nodes and not with their square. Plans only; sends nothing. IPv4, as RoCE v2 under NCCL; an interface
-without an IPv4 address is tried by its global IPv6 address.
+without an IPv4 address is tried by its global IPv6 address. Ends of a link that have link-local IPv6 addresses alone
+try each other by datagrams, for which an interface is named anyway; why not by TCP is `bare_links`' matter.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ALL_PAIRS = 8
 MOST_LINKS_OF_A_PORT = 4
 MOST_FROM_NODE_0 = 64
 LOOPBACK, LINK_LOCAL = 127, 0xA9FE
+BARE = "fe80::/64"
+"""The network of a `Place` whose address holds on its own link alone."""
 BITS = {"ipv4": 32, "ipv6": 128}
 FAMILIES = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
@@ -71,6 +74,17 @@ def _place(node: str, netdev: Netdev) -> Place | None:
     return None
 
 
+def bare_places(node: Node) -> dict[str, Place]:
+    """The link-local IPv6 address of each interface that has no subnet to share, by interface."""
+    found = {}
+    for netdev in () if isinstance(node.netdevs, Unknown) else node.netdevs:
+        own = [one for one in netdev.addresses if (one.family, one.scope) == ("ipv6", "link")]
+        if own and netdev.carrier is not False and _place(node.name, netdev) is None:
+            mtu = netdev.mtu if isinstance(netdev.mtu, int) else 0
+            found[netdev.name] = Place(node.name, netdev.name, own[0].ip, BARE, mtu)
+    return found
+
+
 def _network(ip: str, prefix: int, family: Family) -> str | None:
     """The subnet in CIDR; None for loopback and link-local ones. By arithmetic: there are thousands of addresses."""
     try:
@@ -95,12 +109,14 @@ def pairs_of(count: int) -> list[tuple[int, int]]:
 def datagram_pairs(specs: Sequence[NodeSpec], fabric: Fabric) -> list[tuple[Place, Place]]:
     """Pairs of ports that share a subnet: those of proven links, and others whose subnet alone joins them.
 
+    And the ends of proven links that have link-local addresses alone.
     Of the ports of one subnet on many nodes neighbours in the list are tried, of a port's many links four.
     """
     nodes = {node.name: node for node in fabric.nodes}
     here = {spec.name: places(nodes[spec.name]) for spec in specs}
     usable = {(spec.name, port) for spec in specs for port in candidate_ports(spec, nodes[spec.name])}
-    found = dict.fromkeys(_linked(fabric.links, here))
+    bare = {spec.name: bare_places(nodes[spec.name]) for spec in specs}
+    found = dict.fromkeys((*_linked(fabric.links, here), *_linked(fabric.links, bare)))
     by_network: dict[str, list[Place]] = defaultdict(list)
     for some in here.values():
         for place in some.values():

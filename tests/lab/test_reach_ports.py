@@ -95,6 +95,31 @@ def test_a_fabric_that_has_only_ipv6_is_pinged_with_full_frames_and_dialled(pair
     assert of_id(fabric, "reach-not-tried") == {}
 
 
+def test_a_fabric_that_has_only_link_local_addresses_is_pinged_and_says_why_not_dialled(
+    pair: Lab, inside: Inside
+) -> None:
+    for node in pair.nodes:
+        for port in (F0, F1):
+            done(inside(node.pid, LINK + "ip.flush_addr(index=at, family=2)", port))
+    fabric = reached(pair)
+    for link in links_of(fabric):
+        (ping,) = [one for one in link.more_proofs if one.method == "ping"]
+        assert (ping.frames_a_to_b, ping.frames_b_to_a) == (2, 2)
+        assert "to beta fe80::" in ping.detail and ": 56 and 8952 bytes arrived" in ping.detail
+    (said,) = of_id(fabric, "reach-not-tried").values()
+    assert set(said.subject.split(", ")) == {f"alpha/{F0} - beta/{F1}", f"alpha/{F1} - beta/{F0}"}
+    assert said.severity == "info" and "NCCL's bootstrap and MASTER_ADDR" in said.cause
+    # its fix, done, is one: each port has an address, and what it says is gone
+    for line in said.fix[1:]:
+        words, _, node = line.partition("    # on ")
+        address, _dev, port = words.split()[4:]
+        given = LINK + "ip.addr('add', index=at, address=sys.argv[2], prefixlen=24)"
+        done(inside(named(pair, node).pid, given, port, address.partition("/")[0]))
+    fabric = reached(pair)
+    assert of_id(fabric, "reach-not-tried") == of_id(fabric, "bootstrap-port-blocked") == {}
+    assert all(any(one.method == "ping" for one in link.more_proofs) for link in links_of(fabric))
+
+
 def test_a_blocked_way_of_an_ipv6_fabric_is_named_with_its_address(pair: Lab, inside: Inside) -> None:
     only_six(pair, inside)
     done(inside(named(pair, "beta").pid, BLOCK_SIX, "fd00:1::1"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.fabric.ways import datagram_pairs, management, pairs_of, places, tcp_ways
+from fabricdoc.fabric.ways import bare_places, datagram_pairs, management, pairs_of, places, tcp_ways
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Fabric, Link, Netdev, Node, Route
 from fabricdoc.transport import NodeSpec
@@ -40,6 +40,33 @@ def test_swapped_addresses_are_asked_where_their_subnets_are() -> None:
     straight = [link(("alpha", p, None), ("beta", p, None)) for p in ("p0", "p1")]
     fabric = crossed_pair().model_copy(update={"links": tuple(straight)})
     assert asked(fabric, "p*") == [("alpha/p0", "beta/p1"), ("alpha/p1", "beta/p0")]
+
+
+def bare(one: Node, **ips: str) -> Node:
+    """The node with link-local addresses alone: `p0="fe80::1"`."""
+    netdevs = () if isinstance(one.netdevs, Unknown) else one.netdevs
+    told = {name: addressed(netdev(name), ip, 64, family="ipv6", scope="link") for name, ip in ips.items()}
+    return one.model_copy(update={"netdevs": tuple(told.get(each.name, each) for each in netdevs)})
+
+
+def test_ends_with_link_local_addresses_alone_ask_each_other_and_dial_nobody() -> None:
+    alpha, beta = nodes()
+    fabric = crossed_pair().model_copy(update={"nodes": (bare(alpha, p0="fe80::1"), bare(beta, p1="fe80::2"))})
+    assert sorted(asked(fabric, "p*")) == [("alpha/p0", "beta/p1"), ("alpha/p1", "beta/p0")]
+    assert not any("fe80" in word for way in dialled(fabric) for word in way)
+
+
+def test_link_local_addresses_alone_join_no_ports() -> None:
+    alpha, beta = nodes()
+    both = bare(alpha, p0="fe80::1", p1="fe80::3"), bare(beta, p0="fe80::2", p1="fe80::4")
+    assert asked(crossed_pair().model_copy(update={"nodes": both, "links": ()}), "p*") == []
+
+
+def test_a_port_with_a_subnet_is_not_asked_by_its_link_local_address() -> None:
+    alpha, beta = nodes()
+    fabric = crossed_pair().model_copy(update={"nodes": (bare(alpha, p0="fe80::1"), beta)})
+    assert asked(fabric, "p*") == [("alpha/p1", "beta/p0")]
+    assert bare_places(beta) == {}
 
 
 def test_only_listed_or_rdma_ports_are_asked_by_subnet() -> None:

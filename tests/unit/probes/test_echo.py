@@ -62,6 +62,18 @@ def test_over_ipv6_both_sizes_arrive_and_the_interface_is_named() -> None:
     assert [(one["arrived"], one["came_in_by"], one["reason"]) for one in told] == [(True, "lo", "")] * 2
 
 
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+@pytest.mark.parametrize(
+    ("ip", "scoped"), [("fe80::1", True), ("febf::1", True), ("fec0::1", False), ("fd00::1", False)]
+)
+def test_a_link_local_address_goes_with_the_interface(ip: str, scoped: bool) -> None:
+    ear = Ear("lo", "::1", KEY)
+    try:
+        assert ear._scoped(ip, 7) == ((ip, 7, 0, socket.if_nametoindex("lo")) if scoped else (ip, 7))
+    finally:
+        ear.socket.close()
+
+
 def test_a_question_is_as_large_as_wanted_and_its_answer_small(pair: tuple[Ear, Ear]) -> None:
     asker, ear = pair
     asker.ask(7, ("127.0.0.1", ear.port), 8972)
