@@ -24,6 +24,8 @@ from fabricdoc.transport.ssh_words import meaning, words_for
 # what a shell and a container runtime make of SIGKILL: 128 + 9
 KILLED = 137
 _LINE_LIMIT = 300
+# what ssh says where only a gateway leads to a node
+NO_WAY_IDS = ("node-unreachable", "ssh-refused", "ssh-hung-up")
 _AGAIN = "run it again; if it stays so, report this line with what `uname -a` and `python3 -V` print there"
 _RAW_FIX = "run as root on that node, or give python3 there CAP_NET_RAW"
 _PYTHON_FIX = "install python3 (3.10 or later) there, or name one in fabric.toml: python = '/path/to/python3'"
@@ -69,8 +71,21 @@ def _ssh_failure(node: NodeSpec, ending: Ending) -> NodeError:
         fix = "check the link to it and that nobody ended its processes"
         return _error(node, "node-lost", "the ssh connection broke", ending.stderr, fix)
     if found := meaning(node, ending.stderr):
-        return _error(node, found[0].id, found[0].message, found[1], found[0].fix)
+        fix = _past_gateways(node, found[0].fix) if found[0].id in NO_WAY_IDS else found[0].fix
+        return _error(node, found[0].id, found[0].message, found[1], fix)
     return _error(node, "ssh-failed", "ssh failed", ending.stderr, f"try: {words_for(node)['try_it']}")
+
+
+def _past_gateways(node: NodeSpec, fix: str) -> str:
+    """What to do where ssh from here finds no way to a node that gateways lead to: it was not asked through them."""
+    if not node.via:
+        return fix
+    firsts = [level[0] for level in node.via]
+    jumps = ",".join(words_for(one)["place"] + (f":{one.where.port}" if one.where.port else "") for one in firsts)
+    return (
+        f"this needs ssh from here, past the gateways: in ~/.ssh/config, under `Host {node.where.host}`, "
+        f"`ProxyJump {jumps}`; or {fix}"
+    )
 
 
 def _start_failure(node: NodeSpec, ending: Ending) -> NodeError:

@@ -52,8 +52,8 @@ def routed(nodes: Sequence[NodeSpec], config: Config) -> tuple[NodeSpec, ...]:
 
 
 def _level(names: str, config: Config) -> tuple[NodeSpec, ...]:
-    """The gateways of one level, each with what fabric.toml says of a node of that name or that host."""
-    known = {key: node for node in config.nodes for key in (node.where.host, node.name)}
+    """The gateways of one level, each with what fabric.toml says of a node of that name."""
+    known = {node.name: node for node in config.nodes}
     words = names.split(",")
     return tuple(known.get(name) or NodeSpec(name, name, ssh_config=config.ssh_config) for name in words)
 

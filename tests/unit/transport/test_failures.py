@@ -51,6 +51,20 @@ def test_the_fix_names_the_node_as_the_user_reaches_it() -> None:
     assert "beta=[user@]ADDRESS" in ended(255, "Could not resolve hostname").fix
 
 
+def test_where_only_gateways_lead_the_fix_names_the_way_past_them() -> None:
+    levels = ((NodeSpec("gw1", "me@gw1:2222"), NodeSpec("gw2", "gw2")), (NodeSpec("sub1", "sub1"),))
+    node = NodeSpec("beta", "me@spark-2", via=levels)
+    unresolved, refused, key = (
+        why_ended(node, Ending("ssh", "beacon", 255, False, text))
+        for text in ("Could not resolve hostname", "connect to host x port 22: Connection refused", CHANGED)
+    )
+    way = "in ~/.ssh/config, under `Host spark-2`, `ProxyJump me@gw1:2222,sub1`; or "
+    assert unresolved.fix.startswith(f"this needs ssh from here, past the gateways: {way}check the spelling")
+    assert way in refused.fix
+    assert "ProxyJump" not in key.fix
+    assert "ProxyJump" not in ended(255, "Could not resolve hostname").fix
+
+
 @pytest.mark.parametrize(
     ("status", "stderr", "id_"),
     [
