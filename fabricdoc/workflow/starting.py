@@ -23,6 +23,7 @@ from fabricdoc.model.fabric import FailedNode, Node
 from fabricdoc.sudo import give_away, sudo_owner
 from fabricdoc.transport import (
     DEFAULT_PYTHON,
+    Config,
     NodeSpec,
     Peer,
     allocated_peers,
@@ -30,6 +31,7 @@ from fabricdoc.transport import (
     default_name,
     hosts_of,
     known_peers,
+    load_config,
 )
 
 if TYPE_CHECKING:
@@ -192,6 +194,7 @@ def config_text(found: Found) -> str:
     lines = ["# written by fabricdoc init; `fabricdoc scan` takes its nodes from here"]
     configs = {node.ssh_config for node in found.nodes if node.ssh_config}
     lines += [f"\n[ssh]\nconfig = {_quoted(config)}" for config in sorted(configs)[:1]]
+    lines += _tree(load_config()) if any(node.via for node in found.nodes) else []
     for node in found.nodes:
         lines += ["", "[[node]]", f"name = {_quoted(node.name)}", f"target = {_quoted(node.target)}"]
         lines += [f"{key} = {_quoted(text)}" for key, text in _settings(node) if text]
@@ -200,6 +203,12 @@ def config_text(found: Found) -> str:
         lines += [f"env = {{ {env} }}"] if env else []
     lines += ["", *(f"# {_printable(remark)}" for remark in found.remarks)] if found.remarks else []
     return "\n".join(lines) + "\n"
+
+
+def _tree(before: Config) -> list[str]:
+    """The table by which these nodes got their gateways, from the file that is replaced."""
+    own = [f"topology = {_quoted(before.topology)}"] if before.topology else []
+    return ["\n[clustershell]", "tree = true", *own]
 
 
 def _settings(node: NodeSpec) -> tuple[tuple[str, str], ...]:

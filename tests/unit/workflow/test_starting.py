@@ -231,6 +231,17 @@ def test_the_file_reads_back_as_the_nodes_written(
     assert load_config(file).nodes == tuple(nodes)
 
 
+def test_nodes_that_gateways_lead_to_keep_the_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, gateway = tmp_path / "fabric.toml", NodeSpec("gw1", "gw1")
+    file.write_text("[clustershell]\ntree = true\ntopology = 'mine/topology.conf'\n")
+    node = NodeSpec("n1", "n1", via=((gateway,),))
+    write_config(file, config_text(Found((node,), ())), force=True)
+    assert (load_config(file).tree, load_config(file).topology) == (True, str(tmp_path / "mine/topology.conf"))
+    write_config(file, config_text(Found((gateway,), ())), force=True)
+    assert not load_config(file).tree
+
+
 def test_a_file_that_is_there_is_never_lost_but_by_force(tmp_path: Path) -> None:
     file = tmp_path / "fabric.toml"
     file.write_text("mine")
