@@ -54,8 +54,11 @@ def routed(nodes: Sequence[NodeSpec], config: Config) -> tuple[NodeSpec, ...]:
 def _level(names: str, config: Config) -> tuple[NodeSpec, ...]:
     """The gateways of one level, each with what fabric.toml says of a node of that name."""
     known = {node.name: node for node in config.nodes}
-    words = names.split(",")
-    return tuple(known.get(name) or NodeSpec(name, name, ssh_config=config.ssh_config) for name in words)
+    try:
+        return tuple(known.get(name) or NodeSpec(name, name, ssh_config=config.ssh_config) for name in names.split(","))
+    except UsageError as error:
+        message = f"{config.topology or NAME} names a gateway that can't be one: {error.message}"
+        raise InputError(message, fix="write its name as ssh takes it; user and port go into fabric.toml") from error
 
 
 def topology_ways(config: Config) -> Mapping[str, Names]:

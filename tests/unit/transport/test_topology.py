@@ -159,6 +159,14 @@ def test_a_file_that_is_no_tree_is_refused_in_words(text: str, words: str, tmp_p
     assert "\n" not in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["-oProxyUseFdpass", "me@gw1", "$(x)", "gw;x", "x" * 64])
+def test_a_gateway_that_ssh_must_not_see_is_refused_with_its_file(name: str, tmp_path: Path) -> None:
+    config = written(tmp_path, f"[routes]\n{ROOT}: {name}\n{name}: n001\n")
+    with pytest.raises(UsageError, match=r"topology\.conf") as caught:
+        parse_nodes(["n001"], config)
+    assert caught.value.fix
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     config = Config(tree=True, topology=str(tmp_path / "none.conf"))
     with pytest.raises(InputError, match=r"none\.conf can't be read"):
