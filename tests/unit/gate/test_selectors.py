@@ -70,7 +70,7 @@ def test_a_port_of_the_list_that_is_down(fabric: Fabric) -> None:
 def test_a_state_that_can_not_be_read_is_told_as_such(fabric: Fabric) -> None:
     blind = with_port(fabric, 0, state=Unknown(unknown="no sysfs"), netdev=Unknown(unknown="no netdev"))
     (only,) = [one for one in bad(blind, BOTH) if one.id == "hca-active"]
-    assert (only.port, only.found) == ("", "unknown: no sysfs")
+    assert (only.port, only.outcome, only.found) == ("", "unknown", "unknown: no sysfs")
     assert only.fix[-1] == "fabricdoc scan --nodes alpha"
 
 
@@ -92,6 +92,51 @@ def test_without_an_ipv4_roce_v2_gid(fabric: Fabric, gids: tuple[Gid, ...]) -> N
     (only,) = bad(bare, BOTH)
     assert (only.id, only.port, only.found) == ("hca-gid", F1, "none")
     assert only.fix
+
+
+def table(*gids: Gid) -> tuple[Gid, ...]:
+    link_local = Gid(index=0, gid="fe80:0000:0000:0000:0000:0000:0000:0001", type="RoCE v2", netdev=F0, ipv4=None)
+    return (link_local, *gids)
+
+
+@pytest.mark.parametrize(
+    ("pin", "outcome", "found"),
+    [
+        ("3", "ok", "10.77.0.1 at 3"),
+        ("+3", "ok", "10.77.0.1 at 3"),
+        ("three", "ok", "10.77.0.1 at 3"),  # no number: NCCL's to refuse, and not held against the table
+        ("-1", "ok", "10.77.0.1 at 3"),
+        ("", "ok", "10.77.0.1 at 3"),
+        ("99999999999", "ok", "10.77.0.1 at 3"),
+        ("2", "noted", "10.77.0.1 at 2, RoCE v1"),
+        ("1", "differs", "empty at 1; 10.77.0.1 at 3"),
+        ("0", "differs", "fe80:0000:0000:0000:0000:0000:0000:0001 at 0; 10.77.0.1 at 3"),
+    ],
+)
+def test_a_pinned_index_must_lead_to_that_gid(fabric: Fabric, pin: str, outcome: str, found: str) -> None:
+    """The same value at another index is no help: NCCL takes the pinned one as it is."""
+    v1 = V2.model_copy(update={"index": 2, "type": "IB/RoCE v1"})
+    node = with_port(fabric.model_copy(update={"nodes": (healthy(fabric),)}), 1, gids=table(v1, V2))
+    (one,) = [
+        one
+        for one in judge_selectors(node, {"NCCL_IB_HCA": "=rocep1s0f1", "NCCL_IB_GID_INDEX": pin})
+        if one.id == "hca-gid"
+    ]
+    assert (one.node, one.port, one.outcome, one.found) == ("alpha", F1, outcome, found)
+    if outcome == "differs":
+        assert one.expected == f"an IPv4 RoCE v2 GID at index {pin} (NCCL_IB_GID_INDEX)"
+        assert one.fix[0].startswith("leave NCCL_IB_GID_INDEX out: NCCL 2.21.5 and newer find index 3 of rocep1s0f1")
+
+
+def test_an_index_is_brought_back_by_giving_the_address_again(fabric: Fabric) -> None:
+    node = fabric.nodes[0]
+    assert not isinstance(node.netdevs, Unknown)
+    address = next(a for one in node.netdevs if one.name == F0 for a in one.addresses if a.family == "ipv4")
+    moved = with_port(fabric, 0, gids=table(V2.model_copy(update={"ipv4": address.ip})))
+    (only,) = [one for one in bad(moved, {**BOTH, "NCCL_IB_GID_INDEX": "1"}) if one.port == F0]
+    assert only.fix[1].startswith("with an older one give the address again")
+    assert f"sudo ip address del {address.ip}/{address.prefix} dev {F0}" in only.fix
+    assert only.fix[-1] == f"sudo ip address add {address.ip}/{address.prefix} dev {F0}"
 
 
 def test_infiniband_needs_none_and_unread_tables_are_unknown(fabric: Fabric) -> None:
