@@ -10,6 +10,7 @@ test_lldp's.
 
     empty GID index, on both nodes               test_several    a_pinned_gid_index_that_leads_to_an_empty_slot
     index out of the table                       test_several    ... or_behind_the_table
+    index moved, address given again             test_smoke_gate a_gid_that_was_renumbered_is_no_go_...
     IPv4 GID at one end, fe80 at the other       test_addresses  a_rail_without_an_ipv4_address; - errno 22
     fe80 at both ends (works)                    test_hosts      a_rail_without_an_ipv4_address_on_both_nodes
     port f1 to port f1, which no cable joins     test_cabling    every link told; - connecting them: WC 12, or a hang
