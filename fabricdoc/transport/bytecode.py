@@ -1,8 +1,9 @@
 """The zip of a probe as bytecode, for nodes whose python reads ours: it starts without compiling some 50 modules.
 
 Kept in the user's cache folder as one file per probe and python, believed only while it is this user's own and every
-source is as it was. Wherever anything is in the way, the sources travel: this room never fails. Another machine's
-python is asked first whether it reads our bytecode.
+source is as it was. Where nothing may be kept it is made once for this process: a node that imports sources from a zip
+compiles each of them twice (zipimport, 3.10 to 3.13). Wherever anything else is in the way, the sources travel: this
+room never fails. Another machine's python is asked first whether it reads our bytecode.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -59,12 +61,13 @@ def payload_for(node: NodeSpec, module: str, inside: Sequence[str] = ()) -> byte
 
 @cache
 def _compiled(module: str) -> bytes:
-    """The bytecode of a probe, from the cache or made and kept there; empty where there is no place for it."""
+    """The bytecode of a probe, from the cache or made, and kept there where it may be; empty where none can be made."""
     try:
-        folder = _folder()
-        key = _key() if folder else b""
-        if not folder or not key:
+        folder, key = _folder(), _key()
+        if not key:
             return b""
+        if folder is None:
+            return _made(key, module)
         path = folder / f"probe-{module}-{sys.implementation.cache_tag}.zip"
         return _kept(path, key) or _make(path, key, module)
     except OSError:
@@ -102,19 +105,26 @@ def _kept(path: Path, key: bytes) -> bytes:
     return data if data.endswith(len(key).to_bytes(2, "little") + key) else b""
 
 
-def _make(path: Path, key: bytes, module: str) -> bytes:
+def _made(key: bytes, module: str) -> bytes:
     sources = probe_sources()
     if f"probes/{module}.py" not in sources:
         return b""
     needed = needed_modules(sources, module)
-    data = build_bytecode({name: sources[f"probes/{name}.py"] for name in needed}, key)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return build_bytecode({name: sources[f"probes/{name}.py"] for name in needed}, key)
+
+
+def _make(path: Path, key: bytes, module: str) -> bytes:
+    data = _made(key, module)
+    if not data:
+        return b""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
         draft.replace(path)
     except OSError:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
     return data

@@ -1,8 +1,10 @@
 """The short programs that a node's python gets on its command line: the loader of the probes, the ender, `box`, `tap`.
 
-The loader reads the zip from fd 0 into memory and runs one probe from it. The ender ends a probe that no longer
-listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so that no login shell has anything to
-quote, and both must be readable by any Python 3: they say so themselves when it is older than 3.10.
+The loader reads the zip from fd 0 into memory and runs one probe from it. zipimport makes each module's code twice, for
+its name and to run it (Lib/zipimport.py of 3.10 to 3.13, get_filename and get_code): the loader has it keep the first.
+The ender ends a probe that no longer listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so
+that no login shell has anything to quote, and both must be readable by any Python 3: they say so themselves when it is
+older than 3.10.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ try:fd=os.memfd_create("fabricdoc")
 except (AttributeError,OSError):import tempfile;keep=tempfile.TemporaryFile();fd=keep.fileno()
 while data:data=data[os.write(fd,data):]
 sys.path[:]=["/proc/self/fd/%d"%fd]+[p for p in sys.path if p]
+import functools,zipimport
+once=getattr(zipimport,"_get_module_code",None)
+if once:zipimport._get_module_code=functools.lru_cache(None)(once)
 from probes.__main__ import run
 sys.exit(run(module,nonce))
 """

@@ -15,7 +15,7 @@ import pytest
 from fabricdoc.transport import NodeSpec, ask, bytecode, probe_zip
 from fabricdoc.transport.bytecode import packed_for, payload_for
 from fabricdoc.transport.channel import Channel
-from fabricdoc.transport.zipapp import build_bytecode
+from fabricdoc.transport.zipapp import build_bytecode, needed_modules, probe_sources
 
 pytestmark = pytest.mark.unit
 
@@ -108,10 +108,6 @@ def test_and_the_sources_where_it_does_not(cache: Path, other: NodeSpec, monkeyp
 def test_who_is_not_asked(cache: Path, other: NodeSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     assert packed_for(other, "agent") == b""
     assert packed_for(other, "no-such-probe") == b""
-    bytecode._packed.cache_clear()
-    bytecode._compiled.cache_clear()
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert packed_for(other, "scan") == b""
     monkeypatch.undo()
     assert packed_for(LOCAL, "scan") == b""
 
@@ -174,16 +170,27 @@ def test_another_users_file_is_not_believed(cache: Path) -> None:
     assert again() == first
 
 
-def test_without_a_place_the_sources_travel(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+def test_without_a_place_it_is_made_once_for_this_process(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wants no bytecode written, who is root for another user, and a folder that is none: nothing is written."""
+    wanted = [f"probes/{name}.pyc" for name in needed_modules(probe_sources(), "echo")]
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert again() == probe_zip("scan")
+    assert sorted(names(again(module="echo"))) == sorted(wanted)
+    assert payload_for(LOCAL, "echo") is payload_for(LOCAL, "echo")
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setenv("SUDO_UID", "65534")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert again() == probe_zip("scan")
-    monkeypatch.delenv("SUDO_UID")
+    with monkeypatch.context() as root:
+        root.setenv("SUDO_UID", "65534")
+        root.setattr(os, "geteuid", lambda: 0)
+        assert sorted(names(again(module="echo"))) == sorted(wanted)
+    assert not cache.exists()
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert again() == probe_zip("scan")
+    assert sorted(names(again(module="echo"))) == sorted(wanted)
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_where_the_sources_are_no_files_they_travel(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bytecode, "_key", lambda: b"")
     assert again() == probe_zip("scan")

@@ -61,6 +61,30 @@ def changed(before: str) -> str:
     return inline(before + "\nexec(LOADER)".replace("LOADER", repr(LOADER)))
 
 
+COUNTING = """import atexit,sys,zipimport
+made,real=[],zipimport._get_module_code
+def counted(self,name):made.append(name);return real(self,name)
+zipimport._get_module_code=counted
+atexit.register(lambda:sys.stderr.write("made "+" ".join(made)))"""
+
+
+def test_each_modules_code_is_made_once(payload: bytes) -> None:
+    """zipimport by itself makes it for the module's name and again to run it."""
+    words = loader_argv(sys.executable, "echo", len(payload), NONCE)
+    words[words.index("-c") + 1] = changed(COUNTING)
+    done = load(payload, argv=words, after=b'{"do":"echo","value":1}\n')
+    made = done.stderr.decode().partition("made ")[2].split()
+    assert {"probes", "probes.__main__", "probes.echo"} <= set(made)
+    assert len(made) == len(set(made)), made
+
+
+def test_a_python_whose_zipimport_is_another_loads_as_ever(payload: bytes) -> None:
+    words = loader_argv(sys.executable, "echo", len(payload), NONCE)
+    words[words.index("-c") + 1] = inline(LOADER.replace('"_get_module_code"', '"not_there"'))
+    done = load(payload, argv=words, after=b'{"do":"echo","value":1}\n')
+    assert [message["event"] for message in messages(done)] == ["started", "echo"], done.stderr
+
+
 def test_a_python_without_memfd_uses_an_unnamed_file(payload: bytes, tmp_path: Path) -> None:
     words = loader_argv(sys.executable, "echo", len(payload), NONCE)
     words[words.index("-c") + 1] = changed(f"import os,tempfile;del os.memfd_create;tempfile.tempdir={str(tmp_path)!r}")
