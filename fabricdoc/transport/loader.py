@@ -2,8 +2,8 @@
 
 The loader reads the zip from fd 0 into memory and runs one probe from it. zipimport makes each module's code twice, for
 its name and to run it (Lib/zipimport.py of 3.10 to 3.13, get_filename and get_code): the loader has it keep the first.
-The ender ends a probe that no longer listens, by process id, start time and nonce. Both travel as base64 inside `-c`, so
-that no login shell has anything to quote, and both must be readable by any Python 3: they say so themselves when it is
+The ender ends a probe that no longer listens, by process id, start time and nonce. Both travel as base64 inside `-c`,
+so that no login shell has anything to quote, and both must be readable by any Python 3: they say so when it is
 older than 3.10.
 """
 
