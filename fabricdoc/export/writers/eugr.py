@@ -1,7 +1,9 @@
 """`CONTAINER_NAME=value` lines for the `.env` of eugr/spark-vllm-docker (launch-cluster.sh): what all nodes share.
 
 They go to every node after the flags the script finds itself, so one value replaces each node's own; the head splits
-words anew and the worker's pass an ssh shell, so only letters that neither touches are carried.
+words anew and the worker's pass an ssh shell, so only letters that neither touches are carried (launch-cluster.sh of
+November 2026: `IFS='=' read`, which loses a lone `=` at a value's end; shlex.quote; an unquoted list of arguments).
+CONTAINER_NAME is the container's own name there.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ KEPT = re.compile(r"[A-Za-z0-9@%+=:,./_-]+\Z")
 
 
 def refuse(name: str, value: str) -> str:
-    """What arrives differently on head and worker."""
+    """What arrives differently on head and worker, or not at all."""
+    if name == "NAME":
+        return "goes to a name that is the container's own"
     reason = not_for_shells(name, value)
-    if reason or KEPT.match(value):
+    if reason or (KEPT.match(value) and not value.endswith("=")):
         return reason
+    if value.endswith("="):
+        return "ends with `=`, which is lost"
     return "is empty, which is lost" if not value else "holds a letter that reaches head and worker differently"
 
 

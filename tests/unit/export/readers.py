@@ -118,6 +118,34 @@ def nccl_reads(text: str) -> dict[str, str]:
     return found
 
 
+def _libnccl() -> str:
+    """An NCCL on this machine: of a wheel beside our packages, or the system's; LIBNCCL names another."""
+    places = [Path(entry) / "nvidia/nccl/lib/libnccl.so.2" for entry in sys.path if entry]
+    places += sorted(Path("/usr/lib").glob("*/libnccl.so.2"))
+    return os.environ.get("LIBNCCL") or next((str(path) for path in places if path.is_file()), "")
+
+
+LIBNCCL = _libnccl()
+_ASK_NCCL = """
+import ctypes, subprocess, sys
+ctypes.CDLL(sys.argv[1]).ncclGetUniqueId(ctypes.create_string_buffer(128))
+subprocess.run(["/usr/bin/env", "-0"], check=True)
+"""
+
+
+def nccl_itself(text: str, folder: Path) -> dict[str, str]:
+    """What NCCL puts into its process' environment from that file, first of all when it is asked for a unique id.
+
+    That needs no GPU; it may then find no such interface, which is all the same here.
+    """
+    (folder / "nccl.conf").write_text(text)
+    environment = {"NCCL_CONF_FILE": str(folder / "nccl.conf"), "HOME": str(folder)}
+    command = [sys.executable, "-I", "-c", _ASK_NCCL, LIBNCCL]
+    result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, timeout=60, check=True)
+    found = dict(entry.decode().split("=", 1) for entry in result.stdout.split(b"\0") if entry)
+    return {name: value for name, value in found.items() if name not in {*environment, "LC_CTYPE", "PWD", "SHLVL", "_"}}
+
+
 def interpolated(text: str) -> str:
     """compose: `$$` is a dollar, `$NAME` and `${` are expanded (here: an error)."""
     assert not re.search(r"(?<!\$)(?:\$\$)*\$(?:[A-Za-z_{]|\Z|[^$])", text), text
@@ -153,6 +181,52 @@ def slurm_reads(output: str) -> dict[str, str]:
         else:
             assert not line or line.startswith("print "), line
     return found
+
+
+CLUSTER = r"""
+while IFS='=' read -r key value || [ -n "$key" ]; do
+  [[ "$key" =~ ^[[:space:]]*# ]] && continue
+  [[ -z "$key" ]] && continue
+  key=$(echo "$key" | xargs)
+  value=$("$PYTHON" -c "value = '''$value'''.strip()
+print(value[1:-1] if value[:1] == value[-1:] and value[:1] in ('\"', \"'\") else value)")
+  export "DOTENV_$key=$value"
+done < ./x.env
+arguments=""
+for name in $(compgen -v DOTENV_CONTAINER_); do
+  [ "$name" = DOTENV_CONTAINER_NAME ] && continue
+  quoted=$("$PYTHON" -c "import shlex; print(shlex.quote('${!name}'))")
+  arguments="$arguments -e ${name#DOTENV_CONTAINER_}=$quoted"
+done
+printf '%s\0' $arguments
+printf '\0'
+sh -c "printf '%s\0' $arguments"
+"""
+"""How launch-cluster.sh of spark-vllm-docker reads its .env and makes arguments of it (as of November 2026)."""
+
+
+def cluster_reads(text: str, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The variables that its `docker run` on the head and the one it sends through ssh to a worker would get.
+
+    It refuses a whole file with a line that is neither a comment nor NAME=value, or with a name given twice.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    names = [line.split("=", 1)[0].strip() for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) for name in names)
+    assert len(set(names)) == len(names)
+    (folder / "x.env").write_text(text)
+    environment = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable}
+    command = [shutil.which("bash") or "bash", "-c", CLUSTER]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=60, check=True)
+    assert result.stderr == b"", result.stderr
+    here, _, there = result.stdout.partition(b"\0\0")
+    return _arguments(here), _arguments(there)
+
+
+def _arguments(said: bytes) -> dict[str, str]:
+    words = [word.decode() for word in said.split(b"\0") if word]
+    assert words[::2] == ["-e"] * (len(words) // 2)
+    return dict(word.split("=", 1) for word in words[1::2])
 
 
 def program(folder: Path, *names: str) -> Path:

@@ -89,7 +89,10 @@ def compose(text: str, _: Path) -> dict[str, str]:
 
 
 def containers(text: str, folder: Path) -> dict[str, str]:
-    return {name.removeprefix("CONTAINER_"): value for name, value in sourced("bash", "set -a; ")(text, folder).items()}
+    """As launch-cluster.sh reads it: head and worker must get the same."""
+    here, there = readers.cluster_reads(text, folder)
+    assert here == there
+    return here
 
 
 READERS: dict[str, dict[str, Reader]] = {
@@ -120,7 +123,7 @@ READERS: dict[str, dict[str, Reader]] = {
     "ray": {"json": lambda text, _: json.loads(text)["env_vars"]},
     "ray-start": {"sh": launched("ray")},
     "json": {"json": lambda text, _: json.loads(text)["variables"]},
-    "eugr": {"bash": containers},
+    "eugr": {"launch-cluster.sh": containers},
     "sparkrun": {"yaml": lambda text, _: readers.yaml_reads(text)["env"]},
     "vllm": {"sh": launched("vllm")},
     "sglang": {"sh": launched("python3")},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fabricdoc.errors import UsageError
@@ -23,6 +25,12 @@ def test_it_reads_back_by_both_readers() -> None:
     lines = {**HEAD, "NCCL_ALGO": ALGO, "NCCL_X": " a 'b' # c "}
     assert readers.nccl_reads(written(lines)) == lines
     assert values(written(lines)) == lines
+
+
+@pytest.mark.skipif(not readers.LIBNCCL, reason="no NCCL library on this machine")
+def test_nccl_itself_reads_it_back(tmp_path: Path) -> None:
+    lines = {**HEAD, "NCCL_ALGO": ALGO, "NCCL_TOPO_FILE": " a 'b' \"c\" $x `y` \\ # d ; e = f ^ "}
+    assert readers.nccl_itself(written(lines, "NCCL_A=b\nNCCL_C=d # e"), tmp_path) == lines
 
 
 def test_what_nccl_does_not_read_is_left_out_and_said() -> None:

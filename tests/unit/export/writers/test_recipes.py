@@ -71,6 +71,25 @@ def test_container_lines_hold_the_common_part_alone() -> None:
     assert "launch-cluster.sh finds its own" in text
 
 
+def test_launch_cluster_hands_the_same_to_head_and_worker(tmp_path: Path) -> None:
+    values = {
+        "NCCL_NET": "IB",
+        "NCCL_IB_TC": "106",
+        "NCCL_PROTO": "LL,Simple",
+        "NCCL_X": "=a,b:1",
+        "NCCL_Y": "a=b@%+/-_.",
+    }
+    here, there = readers.cluster_reads(render(alone(values, 'it\'s "so" = $x `y` \\'), None, "eugr"), tmp_path)
+    assert here == there == values
+
+
+def test_a_name_that_is_the_containers_and_an_equals_sign_that_is_lost_are_refused() -> None:
+    for name, value in (("NAME", "x"), ("NCCL_X", "a="), ("NCCL_X", "=")):
+        with pytest.raises(UsageError):
+            render(alone({name: value}), None, "eugr")
+    assert not format_named("eugr").refuse("NCCL_X", "a=b")
+
+
 @pytest.mark.parametrize("value", [ALGO, "^docker0", "a b", "", "~", "(x)"])
 def test_what_head_and_worker_would_get_differently_is_refused(value: str) -> None:
     with pytest.raises(UsageError):
