@@ -75,8 +75,12 @@ def _rest(content: Content) -> list[str]:
     lines = comment(
         f"not here: {', '.join(names)}. start.sh passes no others (EXTRA_DOCKER_ARGS reaches no container);"
     )
-    lines += comment("write them with --format nccl-conf, and build the image of both nodes from these two lines:")
-    lines += ["#   FROM THE_IMAGE_OF_THE_RECIPE", "#   COPY nccl.conf /etc/nccl.conf"]
+    lines += comment(
+        "--format nccl-conf --node common > common.nccl.conf; and build the image of both nodes from these:"
+    )
+    lines += ["#   FROM THE_IMAGE_OF_THE_RECIPE", "#   COPY common.nccl.conf /etc/nccl.conf"]
+    if apart := [name for name in names if name in content.differing]:
+        lines += comment(f"{', '.join(apart)}: not the same on both nodes, which one image can't hold")
     own = [name for name in names if name in ITS_OWN]
     return lines + (comment(f"{', '.join(own)}: start.sh sets it itself, which beats nccl.conf") if own else [])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.errors import UsageError
-from fabricdoc.export import format_named, left_out, render
+from fabricdoc.export import format_named, left_out, render, write_all
 from tests.unit.export import readers
 from tests.unit.export.presets_made import ALGO, HEAD, WORKER, alone, node, pair, preset
 
@@ -39,9 +39,22 @@ def test_the_rest_goes_by_nccl_conf_and_that_is_said() -> None:
     both = pair({"NCCL_ALGO": ALGO, "NCCL_DEBUG": "WARN"})
     text = render(both, None, "miaai")
     assert "NCCL_NET, NCCL_ALGO, NCCL_DEBUG" in text
-    assert "COPY nccl.conf /etc/nccl.conf" in text
+    assert "COPY common.nccl.conf /etc/nccl.conf" in text
+    assert "which one image can't hold" not in text
     assert "NCCL_DEBUG: start.sh sets it itself" in text
     assert "nccl-conf" in left_out(both, None, "miaai")
+
+
+def test_the_file_that_goes_into_the_image_of_both_holds_what_both_share(tmp_path: Path) -> None:
+    both = pair({"NCCL_ALGO": ALGO, "NCCL_BUFFSIZE": "1048576"})
+    names = {path.name for path in write_all(both, tmp_path, "miaai", env={})}
+    assert names == {"miaai.env", "spark1.nccl.conf", "spark2.nccl.conf", "common.nccl.conf"}
+    shared = readers.nccl_reads((tmp_path / "common.nccl.conf").read_text())
+    assert shared == {"NCCL_NET": "IB", "NCCL_ALGO": ALGO, "NCCL_BUFFSIZE": "1048576"}
+    known = readers.shell_reads("bash", "set -a; source ./miaai.env", tmp_path)
+    assert known == KNOWN
+    apart = preset(node("a", {**HEAD, "NCCL_IB_TC": "1"}), node("b", {**WORKER, "NCCL_IB_TC": "2"}))
+    assert "NCCL_IB_TC: not the same on both nodes, which one image can't hold" in render(apart, None, "miaai")
 
 
 def test_a_pinned_gid_index_is_kept_where_both_pin_the_same() -> None:
