@@ -80,6 +80,37 @@ def test_another_profile_gets_another_answer(store: Path, tmp_path: Path, capsys
     assert {one["verdict"] for one in tiny["candidates"] if one["name"] == "simple"} == {"worse"}
 
 
+def _derived(folder: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, list[int]]:
+    """A derived profile's file without its all-gathers, which the stored run did not time; and the batches' rows."""
+    fields = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 48, "vocab_size": 32000}
+    (folder / "config.json").write_text(json.dumps(fields))
+    assert main(["profile", "derive", str(folder / "config.json"), "--tp", "2", "--batch", "8", "--json", *words]) == 0
+    made = json.loads(capsys.readouterr().out)
+    for stage in (made["decode"], made["prefill"], *made["captured"]):
+        del stage["totals"]
+        stage["collectives"] = [one for one in stage["collectives"] if one["op"] == "all_reduce"]
+    (folder / "derived.json").write_text(json.dumps(made))
+    return str(folder / "derived.json"), [stage["rows"] for stage in made["captured"]]
+
+
+def test_decode_is_scored_over_every_batch_the_server_captures(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Batch 8 alone (16 KiB) would take ring-tree; with all batches to 16 requests that of 4 rows (8 KiB) loses."""
+    alone, rows = _derived(tmp_path, capsys=capsys)
+    assert rows == []
+    assert _verdict(store, "--profile", alone, "--objective", "mix", capsys=capsys)["choice"] == "ring-tree"
+    every, rows = _derived(tmp_path, "--max-num-seqs", "16", capsys=capsys)
+    assert rows == [1, 2, 4, 8, 16]
+    verdict = _verdict(store, "--profile", every, "--objective", "mix", capsys=capsys)
+    assert verdict["choice"] == "base"
+    assert "the decode step of 4 rows: 26 % slower" in verdict["trade"][0]
+    assert verdict["trade"][0].endswith("--objective decode would take it.")
+    scores = {one["name"]: one["score"]["ratio"] for one in verdict["candidates"]}
+    assert scores["ring-tree"] == pytest.approx(1.23, abs=0.01)
+    assert scores["simple"] < 1.0, "better at batch 8 and 16, worse over all batches"
+
+
 def test_weights_the_step_and_the_time_a_preset_holds(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     weighted = _verdict(store, "--weights", "decode=7,prefill=3", "--step-ms", "40", capsys=capsys)
     assert (weighted["objective"], weighted["weights"]) == ("mix", {"decode": 0.7, "prefill": 0.3})
