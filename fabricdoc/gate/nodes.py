@@ -53,12 +53,29 @@ def fact_comparisons(printed: NodePrint, node: Node) -> list[Compared]:
 
 
 def _nccl(printed: NodePrint, node: Node) -> Compared:
-    """The version measured with must be among the builds that a server started here could load."""
+    """The version measured with must be among the builds that a server started here could load, as the same file.
+
+    Files are only held together where both were hashed.
+    """
     libraries = node.image.libnccl if isinstance(node.image, ServerImage) else node.host.libnccl
     now = _versions(libraries)
     found = compare("nccl-build", node.name, "", printed.nccl, now, same=_has_build)
+    if found.outcome == "ok" and (other := _another_file(printed, libraries)):
+        shown = f"{printed.nccl} ({str(printed.nccl_sha256)[:12]})"
+        return replace(found, expected=shown, seen=other, outcome="differs", note="the same version, another file")
     others = found.outcome == "ok" and found.seen != found.expected
     return replace(found, note="there are others too") if others else found
+
+
+def _another_file(printed: NodePrint, libraries: Fact[tuple[Library, ...]]) -> str:
+    """The file now of the version measured with, where its hash is known to be another one; else empty."""
+    if not isinstance(printed.nccl_sha256, str) or isinstance(libraries, Unknown):
+        return ""
+    builds = [one for one in libraries if isinstance(one.version, str) and _has_build(str(printed.nccl), one.version)]
+    hashes = [one.sha256 for one in builds]
+    if printed.nccl_sha256 in hashes or not hashes or not all(isinstance(one, str) for one in hashes):
+        return ""
+    return ", ".join(f"{one.version} ({str(one.sha256)[:12]})" for one in builds)
 
 
 def _has_build(then: str, seen: str) -> bool:

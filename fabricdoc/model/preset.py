@@ -52,7 +52,8 @@ class PortPrint(Frozen):
 class NodePrint(Frozen):
     """What must still be true of one node; `peer` of a port is "node/netdev" as the cable map proved.
 
-    `image` is the id of the image that was measured in, where there was one.
+    `image` is the id of the image that was measured in, where there was one. `nccl_sha256` is of the library's file,
+    where the scan hashed one of that version (images are hashed, a node's own files are not).
     """
 
     name: str
@@ -64,6 +65,7 @@ class NodePrint(Frozen):
     gpus: tuple[str, ...] = ()
     ports: tuple[PortPrint, ...] = ()
     image: Fact[str] = NOT_READ
+    nccl_sha256: Fact[str] = NOT_READ
 
 
 class Fingerprint(Frozen):

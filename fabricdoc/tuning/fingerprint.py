@@ -25,7 +25,23 @@ def _node_print(node: NodeContext, run: Run, fabric: Fabric | None) -> NodePrint
     facts = node.model_dump(exclude={"target", "python"})
     seen = _node(node.name, fabric)
     image: Fact[str] = seen.image.id if seen is not None and isinstance(seen.image, ServerImage) else NOT_READ
-    return NodePrint.model_validate(facts | {"ports": _ports(node.name, run, fabric), "image": image})
+    more = {"ports": _ports(node.name, run, fabric), "image": image, "nccl_sha256": _nccl_hash(node.nccl, seen)}
+    return NodePrint.model_validate(facts | more)
+
+
+def _nccl_hash(version: Fact[str], node: Node | None) -> Fact[str]:
+    """The hash of the one build of that version which a server there could load."""
+    if node is None or isinstance(version, Unknown):
+        return NOT_READ
+    libraries = node.image.libnccl if isinstance(node.image, ServerImage) else node.host.libnccl
+    if isinstance(libraries, Unknown):
+        return libraries
+    wanted = version.split("+")[0]
+    mine = [one.sha256 for one in libraries if isinstance(one.version, str) and one.version.split("+")[0] == wanted]
+    known = dict.fromkeys(one for one in mine if isinstance(one, str))
+    if len(known) > 1:
+        return Unknown(unknown=f"there are {len(known)} files of NCCL {version}")
+    return next(iter(known), mine[0] if mine else NOT_READ)
 
 
 def _node(name: str, fabric: Fabric | None) -> Node | None:

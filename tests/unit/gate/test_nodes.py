@@ -10,6 +10,7 @@ from fabricdoc.gate.nodes import fact_comparisons, node_comparison, same_version
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode
 from fabricdoc.model.preset import Preset
+from tests.fabrics.images import nccl, server_image
 
 pytestmark = pytest.mark.unit
 
@@ -64,3 +65,31 @@ def test_unread_gpus(preset: Preset, fabric: Fabric, change: Any) -> None:
     assert not isinstance(gpus, Unknown)
     nameless = change.node(fabric, "alpha", gpus=(gpus[0].model_copy(update={"name": deaf}),))
     assert gpus_of(preset, nameless)[0] == "unknown"
+
+
+def build_of(preset: Preset, fabric: Fabric) -> tuple[str, str, str]:
+    found = {one.id: one for one in fact_comparisons(preset.fingerprint.nodes[0], fabric.nodes[0])}["nccl-build"]
+    return found.outcome, found.expected, found.seen
+
+
+def test_the_same_version_from_another_file_is_another_build(preset: Preset, fabric: Fabric, change: Any) -> None:
+    mine = nccl("2.28.9")
+    served = change.node(fabric, "alpha", image=server_image(libnccl=(mine,)))
+    then = change.printed(preset, "alpha", nccl="2.28.9", nccl_sha256=mine.sha256)
+    assert build_of(then, served) == ("ok", "2.28.9", "2.28.9")
+    patched = mine.model_copy(update={"sha256": "0" * 64})
+    rebuilt = change.node(fabric, "alpha", image=server_image(libnccl=(patched,)))
+    assert build_of(then, rebuilt) == ("differs", f"2.28.9 ({str(mine.sha256)[:12]})", "2.28.9 (000000000000)")
+    beside = change.node(fabric, "alpha", image=server_image(libnccl=(patched, mine)))
+    assert build_of(then, beside)[0] == "ok"
+
+
+def test_files_are_held_together_only_where_both_were_hashed(preset: Preset, fabric: Fabric, change: Any) -> None:
+    mine = nccl("2.28.9")
+    bare = mine.model_copy(update={"sha256": Unknown(unknown="not asked for")})
+    then = change.printed(preset, "alpha", nccl="2.28.9", nccl_sha256=mine.sha256)
+    assert build_of(then, change.node(fabric, "alpha", image=server_image(libnccl=(bare,))))[0] == "ok"
+    unhashed = change.printed(preset, "alpha", nccl="2.28.9")
+    assert build_of(unhashed, change.node(fabric, "alpha", image=server_image(libnccl=(mine,))))[0] == "ok"
+    newer = change.node(fabric, "alpha", image=server_image(libnccl=(nccl("2.30.7"),)))
+    assert build_of(then, newer) == ("differs", "2.28.9", "2.30.7")

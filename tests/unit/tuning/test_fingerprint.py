@@ -8,7 +8,8 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Container, Endpoint, Fabric, Host, Link, LinkProof, Netdev, Node
-from fabricdoc.tuning import fingerprint
+from fabricdoc.tuning import build_preset, fingerprint, judge, preset_to_toml, read_preset
+from tests.fabrics.images import nccl, server_image
 
 pytestmark = pytest.mark.unit
 
@@ -89,3 +90,40 @@ def test_a_port_that_meets_several_is_held_to_the_first_by_name(synthetic) -> No
 def test_without_proven_links_there_are_no_ports(synthetic) -> None:
     run = synthetic(blocks=0, confirm=0).run().model_copy(update={"links": Unknown(unknown="no permission")})
     assert [node.ports for node in fingerprint(run, None).nodes] == [(), ()]
+
+
+def _served(run: Any, *libraries: Any) -> tuple[Any, Fabric]:
+    """The run with NCCL 2.28.9 on alpha, and a scan of alpha's image with these libraries."""
+    nodes = tuple(node.model_copy(update={"nccl": "2.28.9"}) for node in run.nodes)
+    fabric = _fabric(NO)
+    node = fabric.nodes[0].model_copy(update={"image": server_image(libnccl=libraries)})
+    return run.model_copy(update={"nodes": nodes}), fabric.model_copy(update={"nodes": (node,)})
+
+
+def test_nccls_build_is_held_by_its_files_hash_where_the_scan_has_it(synthetic) -> None:
+    mine = nccl("2.28.9")
+    run, fabric = _served(synthetic(blocks=0, confirm=0).run(), nccl("2.26.2", "/usr/lib/libnccl.so.2"), mine)
+    assert fingerprint(run, fabric).nodes[0].nccl_sha256 == mine.sha256
+    with_cuda = mine.model_copy(update={"version": "2.28.9+cuda13.0"})
+    assert fingerprint(*_served(run, with_cuda)).nodes[0].nccl_sha256 == mine.sha256
+    assert fingerprint(*_served(run, nccl("2.26.2"))).nodes[0].nccl_sha256 == Unknown(unknown="not read")
+
+
+def test_a_hash_that_nobody_read_or_that_is_not_one_is_unknown(synthetic) -> None:
+    run = synthetic(blocks=0, confirm=0).run()
+    bare = nccl("2.28.9").model_copy(update={"sha256": Unknown(unknown="not asked for")})
+    assert fingerprint(*_served(run, bare)).nodes[0].nccl_sha256 == Unknown(unknown="not asked for")
+    other = nccl("2.28.9", "/opt/libnccl.so.2").model_copy(update={"sha256": "0" * 64})
+    assert fingerprint(*_served(run, nccl("2.28.9"), other)).nodes[0].nccl_sha256 == Unknown(
+        unknown="there are 2 files of NCCL 2.28.9"
+    )
+    assert fingerprint(run, None).nodes[0].nccl_sha256 == Unknown(unknown="not read")
+
+
+def test_the_hash_is_kept_in_the_presets_file(synthetic, profile, tmp_path: Any) -> None:
+    run = synthetic(effects={"one": {None: 1.3}}, noise=0.01).run()
+    run, fabric = _served(run, nccl("2.28.9"))
+    preset = build_preset(run, judge(run, profile), fabric)
+    (tmp_path / "p.toml").write_text(preset_to_toml(preset))
+    assert read_preset(tmp_path / "p.toml").fingerprint == preset.fingerprint
+    assert str(nccl("2.28.9").sha256) in (tmp_path / "p.toml").read_text()
