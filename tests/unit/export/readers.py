@@ -188,14 +188,14 @@ while IFS='=' read -r key value || [ -n "$key" ]; do
   [[ "$key" =~ ^[[:space:]]*# ]] && continue
   [[ -z "$key" ]] && continue
   key=$(echo "$key" | xargs)
-  value=$("$PYTHON" -c "value = '''$value'''.strip()
+  value=$("$PYTHON" -ISE -c "value = '''$value'''.strip()
 print(value[1:-1] if value[:1] == value[-1:] and value[:1] in ('\"', \"'\") else value)")
   export "DOTENV_$key=$value"
 done < ./x.env
 arguments=""
 for name in $(compgen -v DOTENV_CONTAINER_); do
   [ "$name" = DOTENV_CONTAINER_NAME ] && continue
-  quoted=$("$PYTHON" -c "import shlex; print(shlex.quote('${!name}'))")
+  quoted=$("$PYTHON" -ISE -c "import shlex; print(shlex.quote('${!name}'))")
   arguments="$arguments -e ${name#DOTENV_CONTAINER_}=$quoted"
 done
 printf '%s\0' $arguments

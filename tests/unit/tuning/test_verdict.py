@@ -339,7 +339,7 @@ def test_an_effect_of_twice_and_more_is_told_as_a_factor(synthetic, profile) -> 
     assert verdict.reason.startswith("Nothing can be told: too noisy: less than ")
     assert "x can't be told from noise in 8 blocks" in verdict.reason
     assert (verdict.choice, verdict.conclusive, _of(verdict, "one").verdict) == ("base", False, "inconclusive")
-    assert verdict.advice[0].startswith("End other work on the nodes, pin their clocks, and measure more")
+    assert verdict.advice[0].startswith("End other work on the nodes, pin their clocks, and measure ")
     assert re.search(r"about \d+ blocks would show 5.0 % \(\d+ launches\)|no number of blocks", verdict.advice[0])
 
 
