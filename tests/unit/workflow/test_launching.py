@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.errors import ExitStatus, FabricdocError, ToolError, UsageError
+from fabricdoc.errors import ExitStatus, FabricdocError, InputError, ToolError, UsageError
 from fabricdoc.export import judge_delivery, render
 from fabricdoc.model.delivery import Arrival
 from fabricdoc.model.preset import Preset
-from fabricdoc.workflow import make_start
+from fabricdoc.tuning import preset_to_toml
+from fabricdoc.workflow import make_start, preset_to_start
 from fabricdoc.workflow.launching import IGNORED_BY_PYTHON, Start, find_program, open_files
 from tests.unit.export.presets_made import node, pair, preset
 
@@ -222,3 +223,14 @@ def test_what_the_kernel_refuses_is_one_error(tmp_path: Path) -> None:
 def test_the_limit_of_files_is_the_kernels() -> None:
     assert open_files() == resource.getrlimit(resource.RLIMIT_NOFILE)
     assert ToolError.status == 4
+
+
+def test_a_file_edited_into_what_ranks_can_not_agree_on_starts_nothing(tmp_path: Path) -> None:
+    values = ({"NCCL_BUFFSIZE": "1048576"}, {"NCCL_BUFFSIZE": "4194304"})
+    apart = preset(*(node(name, one) for name, one in zip(("spark1", "spark2"), values, strict=True)))
+    (tmp_path / "p.toml").write_text(preset_to_toml(apart))
+    with pytest.raises(InputError, match="NCCL_BUFFSIZE must be equal on all ranks") as caught:
+        preset_to_start(str(tmp_path / "p.toml"), None, lambda _: None)
+    assert caught.value.id == "unsafe-preset"
+    (tmp_path / "p.toml").write_text(preset_to_toml(pair()))
+    assert preset_to_start(str(tmp_path / "p.toml"), None, lambda _: None) == pair()
