@@ -114,7 +114,7 @@ def unrouted(ring: Ring) -> Iterator[Finding]:
     without = [node for node in ring.nodes if not _routes(node)]
     if without:
         many = len(ring.nodes) > SMALLEST
-        trees = ("and, since nodes that are not neighbours can't connect: export NCCL_ALGO=allreduce:ring",)
+        trees = ("and, since nodes that are not neighbours can't connect: export NCCL_ALGO=ring",)
         yield Finding(
             id="ring-without-subnet-routing",
             severity="info",

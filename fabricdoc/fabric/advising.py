@@ -182,9 +182,9 @@ def _trees(ring: Ring | None) -> Iterator[Advice]:
     if ring is not None and len(ring.nodes) > 3:
         why = (
             "Nodes of the ring that are no neighbours have no path, so trees fail (at their first use: connections are "
-            "made late since 2.22). Ring is the algorithm that works."
+            "made late since 2.22), and so does PAT. Ring is the algorithm that works."
         )
-        yield Advice(topic="ring", matters=True, why=why, variables={"NCCL_ALGO": "allreduce:ring"})
+        yield Advice(topic="ring", matters=True, why=why, variables={"NCCL_ALGO": "ring"})
 
 
 def _left_out(fabric: Fabric) -> Iterator[Advice]:

@@ -77,8 +77,8 @@ def test_rings_of_any_size_are_found_in_order() -> None:
         for cable, here in zip(ring.cables, ring.nodes, strict=True):
             assert cable.ends[0].node.name == here.name
     found = check_rings(plain(4))
-    assert any("allreduce:ring" in line for line in found[0].fix)
-    assert not any("allreduce:ring" in line for line in check_rings(plain(3))[0].fix)
+    assert any("NCCL_ALGO=ring" in line for line in found[0].fix)
+    assert not any("NCCL_ALGO=ring" in line for line in check_rings(plain(3))[0].fix)
 
 
 def test_chains_forks_and_pairs_are_no_rings() -> None:

@@ -107,7 +107,7 @@ def test_four_in_a_ring_have_no_path_for_trees() -> None:
     from tests.fabrics.spark import addressed, bare_spark, fabric_of
 
     fabric = fabric_of(addressed([bare_spark(number) for number in range(4)], FOUR, "own-subnets"), FOUR)
-    assert advice(fabric)["ring"].variables == {"NCCL_ALGO": "allreduce:ring"}
+    assert advice(fabric)["ring"].variables == {"NCCL_ALGO": "ring"}
 
 
 def test_sockets_need_no_advice_on_hcas() -> None:
