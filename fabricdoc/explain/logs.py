@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from fabricdoc.explain.seen import Material, Process, Seen, Set, Spot
-from fabricdoc.nccl import Event, LogReader, Rule, clean, load_rules, moment, record_of, speaker
+from fabricdoc.nccl import Event, LogReader, Rule, clean, front_of, load_rules, moment, record_of, speaker
 from fabricdoc.nccl import VariableRead as Read
 
 OF_ONE, OF_WARNINGS = 12, 40
@@ -24,6 +24,7 @@ OLD_DIALECT = re.compile(
 )
 """NCCL before 2.4 wrote its level word without its name."""
 _OLD_HINT = re.compile(r":\d{1,10} \[\d{1,4}\] (?:INFO|WARN|[\w./-]{1,100}:\d{1,6} WARN) ")
+_OLD_WORDS = ("] INFO ", " WARN ")
 """What such a line holds: looked for first, since most logs have none."""
 
 LAST_ERROR = re.compile(
@@ -39,10 +40,10 @@ _QUOTED = "\x1f NCCL WARN "
 def read_log(material: Material, blocks: Iterable[str]) -> None:
     """Add what a log tells to `material`."""
     collector = _Collector(material)
-    reader = LogReader(_dialect(block, collector) for block in blocks)
-    enough = collector.has_enough
+    texts = (_dialect(block, collector) for block in blocks)
+    reader = LogReader(texts, heard=collector.heard, enough=OF_ONE, without=DROPPED)
     for event in reader:
-        if not enough(event):
+        if event.name not in DROPPED:
             collector.take(event)
     material.lines = reader.lines
     material.unknown_warnings = reader.unknown_warnings
@@ -56,7 +57,12 @@ def _dialect(block: str, collector: _Collector) -> str:
     """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
     if "Last error:" in block:
         block = LAST_ERROR.sub(rf"\g<said>{_QUOTED}", _plain(block))
-    if "] NCCL INFO " in block or not _OLD_HINT.search(block) or not OLD_DIALECT.search(block):
+    if (
+        "] NCCL INFO " in block
+        or not any(word in block for word in _OLD_WORDS)
+        or not _OLD_HINT.search(block)
+        or not OLD_DIALECT.search(block)
+    ):
         return block
     collector.old = True
     return OLD_DIALECT.sub(r"\1NCCL \2 ", _plain(block))
@@ -72,21 +78,13 @@ class _Collector:
 
     def __init__(self, material: Material) -> None:
         self._material = material
-        self._fronts: dict[str, tuple[Process, dict[str, int]]] = {}
+        self._fronts: dict[str, Process] = {}
         self._counts: dict[Process | None, dict[str, int]] = {None: {}}
         self._clocks: dict[Process, str] = {}
         self._rules: dict[str, Rule] = {rule.event: rule for rule in load_rules()}
+        self.heard: dict[str, dict[str, int]] = {}
         self.prefixed = False
         self.old = False
-
-    def has_enough(self, event: Event) -> bool:
-        """Whether a line decides nothing, or its process has said as much already: told at once for most lines."""
-        name = event.name
-        if name in DROPPED:
-            return True
-        head = event.head
-        known = self._fronts.get(head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]) if event.body else None
-        return known is not None and known[1].get(name, 0) >= OF_ONE and name != "prefix.warn"
 
     def take(self, event: Event) -> None:
         """Keep a line, if its process has not said as much already."""
@@ -124,11 +122,11 @@ class _Collector:
             self._material.sets.append(Set(read.name, read.value, spot, "log", "", read.how, process))
 
     def _speaker(self, head: str) -> tuple[Process | None, dict[str, int]]:
-        """Who wrote `head`: remembered by its last two words, since clocks stand in front of them."""
-        front = head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]
+        """Who wrote `head`, and how often each event came from there."""
+        front = front_of(head)
         known = self._fronts.get(front)
         if known is not None:
-            return known
+            return known, self.heard[front]
         said = speaker(head)
         if said is None:
             return None, self._counts[None]
@@ -138,6 +136,14 @@ class _Collector:
             return None, self._counts[None]
         counts = self._counts.setdefault(process, {})
         self._material.hosts[said.host] = None
-        if not said.place and len(self._fronts) < MOST_PROCESSES:
-            self._fronts[front] = (process, counts)
+        if not said.place:
+            self._remember(front, process, counts)
         return process, counts
+
+    def _remember(self, front: str, process: Process, counts: dict[str, int]) -> None:
+        """Of the fronts of ever new threads the last ones are remembered."""
+        if len(self._fronts) >= MOST_PROCESSES:
+            self._fronts.clear()
+            self.heard.clear()
+        self._fronts[front] = process
+        self.heard[front] = counts

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.safety import RING_TREE, reject_unsafe
     from fabricdoc.nccl.selectors import MOST_ENTRIES, Selection, expand, parse_selector
     from fabricdoc.nccl.sources import LogFile
-    from fabricdoc.nccl.speakers import Speaker, moment, speaker
+    from fabricdoc.nccl.speakers import Speaker, front_of, moment, speaker
     from fabricdoc.nccl.timeline import Moment, Timeline, Timelines, first_errors, read_timelines
     from fabricdoc.nccl.typed import record_of
     from fabricdoc.nccl.values import Nccl, check_value
@@ -95,7 +95,7 @@ HOMES = {
     "safety": ("RING_TREE", "reject_unsafe"),
     "selectors": ("MOST_ENTRIES", "Selection", "expand", "parse_selector"),
     "sources": ("LogFile",),
-    "speakers": ("Speaker", "moment", "speaker"),
+    "speakers": ("Speaker", "front_of", "moment", "speaker"),
     "timeline": ("Moment", "Timeline", "Timelines", "first_errors", "read_timelines"),
     "typed": ("record_of",),
     "values": ("Nccl", "check_value"),
@@ -155,6 +155,7 @@ __all__ = [
     "detect_format",
     "expand",
     "first_errors",
+    "front_of",
     "fused",
     "gid_choices",
     "gloo_variables",

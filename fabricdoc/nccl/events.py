@@ -124,22 +124,30 @@ def kind_of(word: str) -> str:
     return NUMBER if word.isdecimal() else ""
 
 
-class _Try(NamedTuple):
-    """One alternative of a row's needles: `needle` and all of `others` in the text, and `end` at its end."""
+class Try(NamedTuple):
+    """One alternative of a row's needles: `needle` and all of `others` in the text, and `end` at its end.
+
+    `deferred` serves all texts of a row of calls, None for other rows.
+    """
 
     needle: str
     others: tuple[str, ...]
     end: str
     rule: Rule
-    deferred: Deferred | None
+    deferred: Found | None
 
 
-def _tries(rule: Rule) -> Iterator[_Try]:
+def _tries(rule: Rule) -> Iterator[Try]:
     deferred = Deferred(rule) if rule.use == "call" else None
     for needles in rule.needles:
         plain = tuple(needle for needle in needles if not needle.endswith("$"))
         end = next((needle[:-1] for needle in needles if needle.endswith("$")), "")
-        yield _Try(plain[0] if plain else end, plain[1:], end, rule, deferred)
+        yield Try(plain[0] if plain else end, plain[1:], end, rule, deferred)
+
+
+def _up_to_calls(tries: list[Try]) -> tuple[Try, ...]:
+    last = max((number for number, one in enumerate(tries, 1) if one.deferred), default=0)
+    return tuple(tries[:last])
 
 
 class Finder:
@@ -147,11 +155,13 @@ class Finder:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.tried = 0
-        self._any: list[_Try] = []
-        self._first: dict[str, list[_Try]] = {}
+        self._any: list[Try] = []
+        self._first: dict[str, list[Try]] = {}
         for rule in rules:
             for word in rule.first or (ANY,):
                 (self._any if word == ANY else self._first.setdefault(word, [])).extend(_tries(rule))
+        self.calls = {word: calls for word, tries in self._first.items() if (calls := _up_to_calls(tries))}
+        """First word -> the rows up to the last one of calls."""
 
     def __call__(self, text: str) -> Found | None:
         """The event of `text`, or None: by its first word, else by the rows that take any."""
@@ -159,7 +169,7 @@ class Finder:
         tries = self._first.get(word) or self._first.get(kind_of(word))
         return (tries and self._try(tries, text)) or self._try(self._any, text)
 
-    def _try(self, tries: list[_Try], text: str) -> Found | None:
+    def _try(self, tries: list[Try], text: str) -> Found | None:
         for needle, others, end, rule, deferred in tries:
             if needle not in text:
                 continue

@@ -1,20 +1,22 @@
-"""The one reader of NCCL logs: text in, typed events out, in constant memory, some 50 MB a second.
+"""The one reader of NCCL logs: text in, typed events out, in constant memory, some 50 to 100 MB a second.
 
 It takes a string, or any iterable of lines or blocks of lines (`sources` reads files and gives blocks), removes colour
 codes and what a launcher puts in front, and yields an `Event` for every line the table knows; lines it does not know
 are counted, never guessed. It judges nothing: `proof` says what a launch did, other rooms look for causes.
 
-A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them.
+A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them. Who has
+heard enough of a process says so, and lines of that kind are then counted without an object of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
-from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, event_table
+from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, Try, event_table
+from fabricdoc.nccl.speakers import front_of
 
 __all__ = ["MAX_LINE", "MAX_PREFIX", "Event", "LogReader", "clean", "read_events"]
 
@@ -37,7 +39,10 @@ _SECOND = re.compile(
 )
 """The head of a second message, at the end of a first one that lacks its line end."""
 
+_INFO = "INFO "
+_AFTER_LEVEL = len(_INFO)
 _UNKNOWN = Found("", silent=True)
+_COUNTED = Found("", silent=True)
 _NOT_NCCL = Found("-", silent=True)
 _OTHERS = frozenset({"-", *(f"prefix.{level.lower()}" for level in PREFIXED)})
 
@@ -101,20 +106,44 @@ class LogReader:
     `lines` all lines, `known` lines that the table knows, `unknown` NCCL lines that it does not (a WARN line always
     gives `prefix.warn`, and counts here too when nothing more is known of it, as in `unknown_warnings`), `foreign` the
     rest: other programs' lines, continuation lines, blanks.
+
+    A log of gigabytes says the same again and again. `heard`, filled by who reads, holds how often each event came
+    from a front (`speakers.front_of`); of one that came `enough` times a line without a WARN is only counted there.
+    `spoke` is then the head of the last such line ("" for none since who reads set it so). Events in `without` are
+    known, and never handed on where NCCL's INFO says them.
     """
 
-    def __init__(self, log: str | Iterable[str], table: EventTable | None = None) -> None:
+    def __init__(
+        self,
+        log: str | Iterable[str],
+        table: EventTable | None = None,
+        *,
+        heard: Mapping[str, dict[str, int]] | None = None,
+        enough: int = 1,
+        without: Collection[str] = (),
+    ) -> None:
         self._blocks = blocks_of(log)
         self._table = table or event_table()
         self._memory: dict[str, Found] = {}
+        self._heard, self._enough, self._without = heard, enough, without
+        self._calls = {_INFO + word: self._answers(tries) for word, tries in self._table.find_message.calls.items()}
+        self._warned: dict[tuple[str, str], tuple[Found, ...]] = {}
+        self.spoke = ""
         self.lines = self.known = self.unknown = self.foreign = self.unknown_warnings = 0
+
+    def _answers(self, tries: Iterable[Try]) -> tuple[Try, ...]:
+        """Rows of calls that give what is to be handed on."""
+        return tuple(
+            one._replace(deferred=_COUNTED) if one.deferred and one.rule.event in self._without else one
+            for one in tries
+        )
 
     def __iter__(self) -> Iterator[Event]:
         return chain.from_iterable(map(self._read, self._blocks))
 
     def _read(self, block: str) -> Iterator[Event]:
         """The events of a block of whole lines."""
-        memory = self._memory
+        memory, heard, enough = self._memory, self._heard, self._enough
         if len(memory) > MAX_REMEMBERED:
             memory.clear()
         pieces = block.split(_MARK)
@@ -130,22 +159,21 @@ class LogReader:
             if rest:
                 body, rest = rest + body, ""
             if not newline:
-                second = _SECOND.search(body, max(0, len(body) - MAX_PREFIX))
-                if second:
-                    cut = second.start() + _where(second[0], head)
+                if (cut := _second(body, head)) >= 0:
                     yield from self._uncounted(head, body[:cut].rstrip(" "), line)
                     head = body[cut:]
                 else:
                     rest = body + _MARK if len(body) <= 2 * MAX_LINE else body[:MAX_LINE] + body[-MAX_PREFIX:] + _MARK
                 continue
-            found = memory.get(body)
-            if found is None:
-                found = self._learn(body)
-                if len(body) <= LONGEST_REMEMBERED:
-                    memory[body] = found
+            found = memory.get(body) or self._learn(body)
             if not found.silent:
                 known += 1
-                yield Event(found, line, head, body)
+                counts = None if heard is None else heard.get(head) or heard.get(front_of(head))
+                if counts and counts.get(found.event, 0) >= enough:
+                    counts[found.event] += 1
+                    self.spoke = head
+                else:
+                    yield Event(found, line, head, body)
             elif found is _UNKNOWN:
                 unknown += 1
             elif found.event in _OTHERS:
@@ -163,19 +191,30 @@ class LogReader:
         self.unknown += unknown
 
     def _learn(self, body: str) -> Found:
-        """What "LEVEL message" is: `_NOT_NCCL` where no level word comes first, the prefix event for a WARN."""
-        if len(body) > MAX_LINE:
-            body = body[:MAX_LINE]
+        """What "LEVEL message" is; remembered, unless it is one of the calls that never come twice."""
+        for needle, others, end, _rule, call in self._calls.get(body[: body.find(" ", _AFTER_LEVEL)], ()):
+            if needle in body and body.endswith(end) and all(map(body.__contains__, others)):
+                if call is None or len(body) > LONGEST_REMEMBERED:
+                    break
+                return call
+        found = self._kind(body[:MAX_LINE])
+        if len(body) <= LONGEST_REMEMBERED:
+            self._memory[body] = found
+        return found
+
+    def _kind(self, body: str) -> Found:
+        """`_NOT_NCCL` where no level word comes first, the prefix event for a WARN."""
         level, _, message = body.partition(" ")
         if level in PREFIXED:
             return Found(f"prefix.{level.lower()}", silent=True)
         if level not in LEVELS:
             return _NOT_NCCL
-        return self._table.find_message(message) or _UNKNOWN
+        found = self._table.find_message(message) or _UNKNOWN
+        return _COUNTED if found.event in self._without else found
 
     def _uncounted(self, head: str, body: str, line: int) -> Iterator[Event]:
         """The events of the first of two messages that two ranks wrote on one line: the second one counts the line."""
-        found = self._learn(body)
+        found = self._kind(body[:MAX_LINE])
         if found.event in _OTHERS:
             before = self.known, self.foreign, self.unknown_warnings
             yield from self._other(head, body, line)
@@ -189,15 +228,23 @@ class LogReader:
         if level not in PREFIXED:
             yield from self._bare(head + _MARK + body, line)
             return
-        plain = Found(f"prefix.{level.lower()}")
-        whole = f"{head[-MAX_PREFIX:]}{_MARK}{body[:MAX_LINE]}"
-        first = self._table.find_prefix(whole) or _spoken(plain.event, message)
-        more = [found for found in (self._table.find_line(whole), self._table.find_message(message)) if found]
+        founds = self._warned.get((head, body))
+        if founds is None:
+            founds = self._warning(level, message, f"{head[-MAX_PREFIX:]}{_MARK}{body[:MAX_LINE]}")
+            if len(head) + len(body) <= LONGEST_REMEMBERED:
+                if len(self._warned) > MAX_REMEMBERED:
+                    self._warned.clear()
+                self._warned[head, body] = founds
         self.known += 1
-        if not more:
+        if len(founds) == 1:
             self.unknown_warnings += 1
-        for found in (first, *more):
+        for found in founds:
             yield Event(found, line, head, body[:MAX_LINE])
+
+    def _warning(self, level: str, message: str, whole: str) -> tuple[Found, ...]:
+        """What a WARN, ATTN or DIAG line is, the prefix event first."""
+        first = self._table.find_prefix(whole) or _spoken(f"prefix.{level.lower()}", message)
+        return first, *(found for found in (self._table.find_line(whole), self._table.find_message(message)) if found)
 
     def _foreign(self, text: str, line: int) -> Iterator[Event]:
         """The whole lines of `text` (its last, unfinished one is the next line's head)."""
@@ -219,6 +266,12 @@ class LogReader:
                 yield Event(found, line, text[:MAX_LINE], "")
         else:
             self.foreign += 1
+
+
+def _second(body: str, head: str) -> int:
+    """Where in `body` the head of a second message begins, -1 where none is."""
+    second = _SECOND.search(body, max(0, len(body) - MAX_PREFIX))
+    return second.start() + _where(second[0], head) if second else -1
 
 
 def _where(front: str, head: str) -> int:

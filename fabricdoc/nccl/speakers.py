@@ -43,6 +43,12 @@ class Speaker:
         return self.host, self.pid, self.gpu
 
 
+def front_of(head: str) -> str:
+    """The last two words of a head, "HOST:PID:TID [GPU]": clocks, which change with every line, stand before them."""
+    last = head.rfind(" ")
+    return head[head.rfind(" ", 0, last) + 1 :] if last > 0 else head
+
+
 @lru_cache(maxsize=4096)
 def speaker(head: str) -> Speaker | None:
     """Who a line's `head` names, or None where it has not NCCL's form."""

@@ -15,7 +15,7 @@ from fabricdoc.nccl.events import Use, load_rules
 from fabricdoc.nccl.reader import Event, LogReader
 from fabricdoc.nccl.records import Completion, RankSeen
 from fabricdoc.nccl.releases import ReleaseFinder, Span, signs_of_releases
-from fabricdoc.nccl.speakers import MAX_HEAD, moment, speaker
+from fabricdoc.nccl.speakers import MAX_HEAD, front_of, moment, speaker
 from fabricdoc.nccl.typed import record_of
 
 MOST_RANKS = 8192
@@ -113,19 +113,26 @@ class TimelineReader:
         self.result = Timelines()
         self._by_process: dict[tuple[str, str, int, int], Timeline] = {}
         self._by_front: dict[str, Timeline] = {}
+        self._heard: dict[str, dict[str, int]] = {}
         self._last: Timeline | None = None
 
     def read(self, source: str, log: str | Iterable[str]) -> None:
         """Add a log; `source` is the name it goes by in moments."""
-        reader = LogReader(log)
+        reader = LogReader(log, heard=self._heard, enough=MOST_OF_A_KIND)
         self._last = None
-        self._by_front.clear()
+        self._forget()
         for event in reader:
+            if reader.spoke:
+                self._last, reader.spoke = self._timeline(source, reader.spoke), ""
             self._take(source, event)
         self.result.lines += reader.lines
         self.result.known += reader.known
         self.result.unknown += reader.unknown + reader.unknown_warnings
         self.result.foreign += reader.foreign
+
+    def _forget(self) -> None:
+        self._by_front.clear()
+        self._heard.clear()
 
     def _take(self, source: str, event: Event) -> None:
         one = self._timeline(source, event.head) if event.body else None
@@ -159,7 +166,7 @@ class TimelineReader:
 
     def _timeline(self, source: str, head: str) -> Timeline | None:
         """The timeline of who wrote `head`, remembered by its last two words, since clocks stand in front of them."""
-        front = head[head.rfind(" ", 0, max(head.rfind(" "), 0)) + 1 :]
+        front = front_of(head)
         one = self._by_front.get(front)
         return one if one is not None else self._new_front(source, front, head)
 
@@ -174,8 +181,9 @@ class TimelineReader:
             self.result.ranks.append(one)
         if one is not None and not said.place:
             if len(self._by_front) >= MOST_RANKS:
-                self._by_front.clear()
+                self._forget()
             self._by_front[front] = one
+            self._heard[front] = one.counts
         return one
 
 

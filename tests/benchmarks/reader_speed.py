@@ -5,9 +5,11 @@
 The log is made of the recorded lines (tests/fixtures/nccl_logs) and read from a file in a process of its own, on one
 core. Kinds: `debug`, whole logs of 64 ranks one after another, again and again, with ever new addresses; `tuning`, one
 line per collective call as NCCL_DEBUG_SUBSYS=TUNING,COLL writes them, sizes and pointers ever new; `engine`, NCCL's
-lines thinly among a server's own, with a clock in front. Prints CPU seconds beside wall seconds, since other work may
+lines thinly among the lines that vLLM and SGLang write themselves, with a clock in front; `storm`, one WARN line
+after another, with a clock. Prints CPU seconds beside wall seconds, since other work may
 share the cores, MB a second and the largest size of the process; then the same for timelines, which keep what they
-read. Run from the root of a checkout.
+read, and for the whole of `fabricdoc explain` without its printing. What is loaded once (tables, rules) counts too.
+Run from the root of a checkout.
 """
 
 from __future__ import annotations
@@ -56,13 +58,36 @@ def engine(chance: random.Random) -> Iterator[str]:
     lines = recorded()
     for second in range(10**9):
         clock = f"2026-11-29T{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{second % 10**6:06d}Z"
-        yield f"{clock} (EngineCore_DP0 pid=99) {lines[second % len(lines)]}"
-        for request in range(3):
-            tokens = chance.randrange(10**5)
-            yield f'{clock} INFO:     10.0.0.7:{tokens} - "POST /v1/completions HTTP/1.1" 200 OK, {request} waiting'
+        if second % 10 == 0:
+            yield f"{clock} (EngineCore_DP0 pid=99) {lines[second // 10 % len(lines)]}"
+        tokens, share = chance.randrange(10**5), chance.random()
+        yield f'{clock} (APIServer pid=1) INFO:     10.0.0.7:{tokens} - "POST /v1/completions HTTP/1.1" 200 OK'
+        yield (
+            f"{clock} (APIServer pid=1) INFO 11-29 15:12:36 [loggers.py:123] Engine 000: Avg prompt throughput: "
+            f"{share * 900:.1f} tokens/s, Avg generation throughput: {share * 90:.1f} tokens/s, Running: 3 reqs, "
+            f"Waiting: 0 reqs, GPU KV cache usage: {share * 100:.1f}%, Prefix cache hit rate: 0.0%"
+        )
+        yield (
+            f"{clock} [2026-11-29 15:12:36 TP0] Decode batch. #running-req: 2, #token: {tokens}, token usage: "
+            f"{share:.2f}, cuda graph: True, gen throughput (token/s): {share * 90:.2f}, #queue-req: 0"
+        )
 
 
-KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {"debug": debug, "tuning": tuning, "engine": engine}
+def storm(chance: random.Random) -> Iterator[str]:
+    for second in range(10**9):
+        clock = f"[2026-11-29 {second // 9000 % 24:02d}:{second // 150 % 60:02d}:{second // 3 % 60:02d}]"
+        yield (
+            f"{clock} node0{chance.randrange(4)}:788:812 [0] transport/net_ib.cc:2268 NCCL WARN NET/IB: Got completion "
+            "from peer 10.0.0.2<4> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_RDMA_WRITE(1) vendor err 129"
+        )
+
+
+KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
+    "debug": debug,
+    "tuning": tuning,
+    "engine": engine,
+    "storm": storm,
+}
 
 
 def write(path: Path, kind: str, megabytes: int) -> int:
@@ -89,6 +114,11 @@ def read(path: Path, what: str) -> str:
         reader = LogReader(LogFile(path))
         found = sum(1 for _ in reader)
         lines, unknown = reader.lines, reader.unknown
+    elif what == "explain":
+        from fabricdoc.explain import explain_files
+
+        answer = explain_files([str(path)])
+        found, lines, unknown = len(answer.findings), answer.files[0].lines, 0
     else:
         timelines = read_timelines([("log", LogFile(path))])
         found, lines, unknown = len(timelines.ranks), timelines.lines, timelines.unknown
@@ -114,7 +144,7 @@ def main(arguments: list[str]) -> int:
         for kind in arguments[1:] or KINDS:
             path = Path(folder) / f"{kind}.log"
             write(path, kind, megabytes)
-            for what in ("events", "timelines"):
+            for what in ("events", "timelines", "explain"):
                 call = [sys.executable, str(Path(__file__).resolve()), "--read", str(path), what]
                 done = subprocess.run(call, check=True, capture_output=True, text=True)
                 print(f"{kind + ' ' + what:20} {done.stdout}", end="", flush=True)

@@ -115,3 +115,10 @@ def test_the_kind_of_a_log_is_told_by_its_lines(text: str, kinds: list[str]) -> 
 def test_bare_version_lines_have_no_speaker() -> None:
     (seen,) = read(log("alpha", bare("NCCL version 2.19.3+cuda12.1"))).seen
     assert (seen.event, seen.host, seen.process) == ("version", "", None)
+
+
+def test_a_thread_heard_long_ago_is_heard_again_and_its_process_keeps_its_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fabricdoc.explain.logs.MOST_PROCESSES", 3)
+    text = "".join(f"alpha:7:{thread} [0] NCCL INFO Using network IB\n" for thread in range(40))
+    material = read(text + text)
+    assert len(material.seen) == OF_ONE and material.hosts == {"alpha": None}

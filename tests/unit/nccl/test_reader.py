@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.nccl.events import load_rules
-from fabricdoc.nccl.reader import MAX_LINE, LogReader, clean, read_events
+from fabricdoc.nccl.events import event_table, load_rules
+from fabricdoc.nccl.reader import MAX_LINE, Event, LogReader, clean, read_events
+from fabricdoc.nccl.speakers import front_of
 
 pytestmark = pytest.mark.unit
 
@@ -190,3 +191,85 @@ def test_a_line_of_many_marks_is_no_quadratic_work() -> None:
     events = [event.name for event in read_events(text)]
     assert time.process_time() - began < 5
     assert events[-1] == "net.used"
+
+
+def heard_all(text: str, enough: int) -> tuple[list[Event], dict[str, dict[str, int]], LogReader]:
+    """Events that a log hands on to one who has heard enough of a front, and what was counted."""
+    heard: dict[str, dict[str, int]] = {}
+    reader = LogReader(text, heard=heard, enough=enough)
+    kept = []
+    for event in reader:
+        kept.append(event)
+        counts = heard.setdefault(front_of(event.head), {}) if event.body else {}
+        counts[event.name] = counts.get(event.name, 0) + 1
+    return kept, heard, reader
+
+
+@pytest.mark.parametrize("clock", ["", "2026-11-29T15:12:36.123Z "])
+def test_what_was_heard_enough_is_counted_and_the_rest_is_the_same(clock: str) -> None:
+    text = "".join(clock + line + "\n" for line in (LOGS / "ib_two.rank0.log").read_text().splitlines() * 3)
+    plain = LogReader(text)
+    events = list(plain)
+    kept, heard, reader = heard_all(text, enough=2)
+    assert 0 < len(kept) < len(events)
+    seen: dict[tuple[str, str], int] = {}
+    expected = []
+    for event in events:
+        key = front_of(event.head), event.name
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] <= 2 or event.level != "INFO":
+            expected.append(event)
+    assert kept == expected
+    counted = {(front, name): count for front, counts in heard.items() for name, count in counts.items()}
+    assert counted == {key: count for key, count in seen.items() if key in counted}
+    assert vars(plain).items() >= {name: getattr(reader, name) for name in ("lines", "known", "unknown")}.items()
+    assert (reader.foreign, reader.unknown_warnings) == (plain.foreign, plain.unknown_warnings)
+
+
+def test_who_spoke_last_is_told_when_its_line_was_only_counted() -> None:
+    heard = {"n1:77:77 [0]": {"net.used": 1}}
+    reader = LogReader(f"0: {NETWORK}\nNCCL version 2.19.3+cuda12.2\n", heard=heard)
+    assert [event.name for event in reader] == ["version"]
+    assert (reader.spoke, heard["n1:77:77 [0]"]) == ("0: n1:77:77 [0]", {"net.used": 2})
+
+
+def test_events_that_are_not_wanted_are_known_all_the_same() -> None:
+    text = CHOICE.format(1024) + NETWORK + "\n" + CHOICE.format(2048)
+    reader = LogReader(text, without={"tune.op"})
+    assert [event.name for event in reader] == ["net.used"]
+    assert (reader.known, reader.unknown, reader.foreign, reader.lines) == (3, 0, 0, 3)
+
+
+CALLS = [
+    "AllReduce: opCount 1f sendbuff 0x7f0 recvbuff 0x7f0 count 8 datatype 9 op 0 root 0 comm 0x1 [nranks=2] stream 0x2",
+    "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}",
+    "AllReduce: 1024 Bytes -> Algo 1 proto 2 time 12.5",
+    "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1} cgaClusterSize 2",
+    "Broadcast: opCount 0 sendbuff (nil)",
+    "AllGather: nothing that is known",
+    "AllReduce:",
+]
+
+
+@given(
+    st.lists(st.sampled_from([*CALLS, *(part for call in CALLS for part in call.split(": "))]), min_size=1, max_size=3)
+)
+def test_the_short_way_for_calls_says_what_the_table_says(parts: list[str]) -> None:
+    message = ": ".join(parts)
+    found = event_table().find_message(message)
+    names = [event.name for event in read_events(f"n1:1:1 [0] NCCL INFO {message}\n")]
+    assert names == ([found.event] if found and not found.silent else [])
+
+
+def test_a_storm_of_one_warning_is_read_as_its_first_line() -> None:
+    line = "n1:5:5 [0] plugin/net.cc:379 NCCL WARN Failed to initialize any NET plugin\n"
+    first, *others = [
+        [(event.name, dict(event.groups)) for event in events]
+        for events in zip(*[read_events(line * 50)] * 2, strict=True)
+    ]
+    assert len(others) == 49 and all(other == first for other in others)
+
+
+def test_a_second_message_at_the_very_beginning_of_a_first_one_is_read() -> None:
+    (event,) = read_events("x NCCL n1:77:77 [0] NCCL INFO Using network IB\n")
+    assert (event.name, event.head) == ("net.used", "n1:77:77 [0]")

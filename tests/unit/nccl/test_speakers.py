@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.nccl.reader import read_events
-from fabricdoc.nccl.speakers import Speaker, moment, speaker
+from fabricdoc.nccl.speakers import Speaker, front_of, moment, speaker
 
 pytestmark = pytest.mark.unit
 
@@ -80,3 +80,23 @@ def test_no_text_breaks_it(head: str) -> None:
     moment(head)
     found = speaker(head)
     assert found is None or (found.host and found.pid >= 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "front"),
+    [
+        ("n1:7:8 [3]", "n1:7:8 [3]"),
+        ("2026-11-29 15:12:36 0: n1:7:8 [3]", "n1:7:8 [3]"),
+        ("n1:7:8", "n1:7:8"),
+        (" x", " x"),
+        ("a  ", " "),
+        ("", ""),
+    ],
+)
+def test_the_front_is_the_last_two_words(head: str, front: str) -> None:
+    assert front_of(head) == front
+
+
+@given(st.text(alphabet=" a:1[]", max_size=20))
+def test_a_front_is_the_end_of_its_head_and_its_own_front(head: str) -> None:
+    assert head.endswith(front_of(head)) and front_of(front_of(head)) == front_of(head)

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from fabricdoc.nccl.reader import LogReader
-from fabricdoc.nccl.timeline import MOST_ERRORS, MOST_OF_ONE, MOST_RANKS, Timelines, first_errors, read_timelines
+from fabricdoc.nccl.timeline import (
+    MOST_ERRORS,
+    MOST_OF_A_KIND,
+    MOST_OF_ONE,
+    MOST_RANKS,
+    Timelines,
+    first_errors,
+    read_timelines,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -130,3 +138,18 @@ def test_what_is_kept_is_bounded_and_what_came_is_counted() -> None:
     assert one.counts["err.cqe.old"] == one.counts["prefix.warn"] == 1000
     many = "".join(f"n1:{number}:1 [0] NCCL INFO Using network IB\n" for number in range(MOST_RANKS + 50))
     assert len(read_timelines([("a", many)]).ranks) == MOST_RANKS
+
+
+@pytest.mark.parametrize("front", ["", "2026-11-29T15:12:36Z "])
+def test_lines_that_come_by_the_thousand_are_counted_exactly(front: str) -> None:
+    lines = [f"{front}n{at % 2}:{at % 2}:{at % 5} [0] NCCL INFO Using network IB\n" for at in range(997)]
+    timelines = read_timelines([("a", "".join(lines))])
+    assert {one.host: one.counts for one in timelines.ranks} == {"n0": {"net.used": 499}, "n1": {"net.used": 498}}
+    assert all(len(one.moments) == MOST_OF_A_KIND for one in timelines.ranks)
+
+
+def test_a_version_belongs_to_who_spoke_last_when_that_line_was_one_of_many() -> None:
+    many = "".join("n1:1:1 [0] NCCL INFO Using network IB\n" for _ in range(2 * MOST_OF_A_KIND))
+    log = f"{many}n2:2:2 [0] NCCL INFO Using network IB\nn1:1:1 [0] NCCL INFO Using network IB\nNCCL version 2.19.3\n"
+    first, second = read_timelines([("a", log)]).ranks
+    assert (str(first.release), second.release) == ("2.19.3", None)
