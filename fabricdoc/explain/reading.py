@@ -6,6 +6,7 @@ What can't be read is noted and never a reason to stop. Judges nothing.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -48,6 +49,7 @@ def case_of(materials: Iterable[Material]) -> Case:
     case = Case()
     for one in listed:
         case.files.append(one)
+        one.headed = _headed(one)
         case.seen += [_seen(seen, one, names) for seen in one.seen]
         case.sets += [_set(each, one, names) for each in one.sets]
         case.facts += [replace(fact, spot=_placed(fact.spot, one, names)) for fact in one.facts]
@@ -55,6 +57,17 @@ def case_of(materials: Iterable[Material]) -> Case:
         case.signs += [replace(sign, spot=_placed(sign.spot, one, names)) for sign in one.signs]
     case.index()
     return case
+
+
+def _headed(one: Material) -> dict[str, str]:
+    """Host -> node, for hosts whose lines all stand under one heading where nobody else speaks."""
+    places: dict[str, set[str]] = defaultdict(set)
+    for seen in one.seen if one.under else ():
+        if seen.host:
+            places[seen.host].add(one.under.get(seen.spot.line, ""))
+    crowd = Counter(node for nodes in places.values() for node in nodes)
+    alone = {host: next(iter(nodes)) for host, nodes in places.items() if len(nodes) == 1}
+    return {host: node for host, node in alone.items() if node and crowd[node] == 1}
 
 
 class _Names:
@@ -95,14 +108,21 @@ def _host_in(one: Material, hosts: Sequence[str]) -> str:
 
 
 def _placed(spot: Spot, one: Material, names: _Names) -> Spot:
-    own = spot.node if "fabric document" in one.kinds else ""
+    own = one.under.get(spot.line) or (spot.node if "fabric document" in one.kinds else "")
     return replace(spot, node=own or names.of(one.name) or spot.node)
 
 
 def _seen(seen: Seen, one: Material, names: _Names) -> Seen:
-    return replace(seen, spot=replace(seen.spot, node=names.of(one.name, seen.host)))
+    return replace(seen, spot=replace(seen.spot, node=_spoken(seen.spot, seen.host, one, names)))
 
 
 def _set(each: Set, one: Material, names: _Names) -> Set:
     host = each.process[1] if each.process else ""
-    return replace(each, spot=replace(each.spot, node=names.of(one.name, host)))
+    return replace(each, spot=replace(each.spot, node=_spoken(each.spot, host, one, names)))
+
+
+def _spoken(spot: Spot, host: str, one: Material, names: _Names) -> str:
+    """The node of a line: a host that speaks under one heading alone is the node which that names."""
+    if one.under and (node := one.headed.get(host, "") if host else one.under.get(spot.line, "")):
+        return node
+    return names.of(one.name, host)

@@ -92,7 +92,11 @@ class Sign:
 
 @dataclass(slots=True)
 class Material:
-    """Everything that one file told; `node` is what its name says, `hosts` who speaks in it."""
+    """Everything that one file told; `node` is what its name says, `hosts` who speaks in it.
+
+    `under` holds the node of each line that stands under a heading or a prompt which names one, `headed` that of
+    each host which speaks under one heading alone.
+    """
 
     name: str
     node: str = ""
@@ -106,3 +110,5 @@ class Material:
     rows: list[Row] = field(default_factory=list)
     signs: list[Sign] = field(default_factory=list)
     unknown_warnings: int = 0
+    under: dict[int, str] = field(default_factory=dict)
+    headed: dict[str, str] = field(default_factory=dict)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from fabricdoc.dumps import read_text
+from fabricdoc.dumps import Reading, read_text
 from fabricdoc.explain.commands import variables_typed
 from fabricdoc.explain.documents import is_document, read_document
+from fabricdoc.explain.headings import pieces_of, proven
 from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
 from fabricdoc.files import own_folder
 from fabricdoc.nccl import clean, detect_format, settings_of
@@ -129,14 +130,45 @@ def _of_sign(material: Material, row: SignRow, lines: list[str]) -> Iterator[Sig
 
 
 def _facts(material: Material, text: str, lines: list[str]) -> None:
-    reading = read_text(material.name, text)
+    """The facts of dumps; those of several nodes, under headings or behind their names, with the node of each."""
+    pieces = pieces_of(lines, material.hosts)
+    readings = [read_text(material.name, "\n".join(piece.texts)) for piece in pieces]
+    nodes = proven((piece.node, _tools(reading)) for piece, reading in zip(pieces, readings, strict=True))
+    nodes -= {str(one.path[1]) for reading in readings for one in reading.told if len(one.path) > 1}
+    if len(nodes) < 2:
+        reading = read_text(material.name, text)
+        _take_facts(material, reading, lines, range(1, len(lines) + 1))
+        _hosts_of_prompts(material, reading)
+        return
+    for piece, reading in zip(pieces, readings, strict=True):
+        _take_facts(material, reading, lines, piece.numbers)
+        if piece.node in nodes:
+            material.under.update(dict.fromkeys(piece.numbers, piece.node))
+    before = pieces[0].numbers[0] - 1
+    _take_facts(material, read_text(material.name, "\n".join(lines[:before])), lines, range(1, before + 1))
+
+
+def _tools(reading: Reading) -> set[str]:
+    return {part.tool for part in reading.parts if part.tool and part.told}
+
+
+def _hosts_of_prompts(material: Material, reading: Reading) -> None:
+    """Where prompts of two hosts stand above dumps, each dump is its host's, whatever the file is called."""
+    parts = [part for part in reading.parts if part.told and part.host]
+    if len({part.host for part in parts}) > 1:
+        for part in parts:
+            material.under.update(dict.fromkeys(range(part.first, part.last + 1), part.host))
+
+
+def _take_facts(material: Material, reading: Reading, lines: list[str], numbers: Sequence[int]) -> None:
+    """Add a reading's facts; `numbers` are the lines of the file that its own lines are."""
     for part in reading.parts:
         if not part.tool or not part.told:
             continue
         if part.tool not in material.kinds:
             material.kinds.append(part.tool)
         for one in part.told:
-            spot = _spot(material, lines, one.line)
+            spot = _spot(material, lines, numbers[min(one.line, len(numbers)) - 1])
             material.facts.append(Fact(one.path, one.value, Spot(spot.file, spot.line, spot.text, part.host)))
 
 
