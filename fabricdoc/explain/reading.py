@@ -38,7 +38,7 @@ def read_file(given: Given) -> Material:
             quote(material, text.whole)
         material.note = text.note
     except InputError as error:
-        material.note = error.message.removeprefix(f"{given.path}: ")
+        material.note = ": ".join(filter(None, (error.message.removeprefix(f"{given.path}: "), error.fix)))
     return material
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import importlib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from fabricdoc.errors import InputError
 from fabricdoc.nccl.cleaning import BLOCK, MAX_LINE
+from fabricdoc.nccl.zstd import Stream, open_zstd
 
 MOST_BYTES = 64 << 30
 """Expanded bytes of a compressed log that are read at most."""
@@ -25,7 +25,6 @@ MOST_RATIO = 500
 """Beyond FREE_BYTES a compressed log may be this many times its size: real ones stay far below 200, gzip's limit is
 1032."""
 
-ZSTD_MODULES = ("compression.zstd", "backports.zstd", "pyzstd", "zstandard")
 _OTHER_KINDS = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
@@ -63,46 +62,41 @@ class LogFile:
                 f"{self.path}: {kind} is not read", fix="unpack it first; plain text, gzip and zstd are read"
             )
         if start.startswith(b"\x1f\x8b"):
-            return self._bounded(gzip.GzipFile(fileobj=file), file)
+            return self._bounded(_Gzip(file))
         if start.startswith(b"\x28\xb5\x2f\xfd"):
-            return self._bounded(_zstd(file, self.path), file)
+            return self._bounded(open_zstd(self.path, file))
         return _read(file)
 
-    def _bounded(self, stream: IO[bytes] | gzip.GzipFile, file: IO[bytes]) -> Iterator[bytes]:
+    def _bounded(self, stream: Stream) -> Iterator[bytes]:
         """What a compressed stream holds, as long as it stays in proportion to the file."""
         total = 0
         try:
-            for chunk in _read(stream):
+            while chunk := stream.read(BLOCK):
                 total += len(chunk)
-                if total > MOST_BYTES or (total > FREE_BYTES and total > MOST_RATIO * max(file.tell(), 1)):
-                    raise InputError(f"{self.path}: {total >> 20} MiB came out of {file.tell() >> 10} KiB: not a log")
+                packed = stream.tell_packed()
+                if total > MOST_BYTES or (total > FREE_BYTES and total > MOST_RATIO * max(packed, 1)):
+                    raise InputError(f"{self.path}: {total >> 20} MiB came out of {packed >> 10} KiB: not a log")
                 yield chunk
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             if not total:
                 raise InputError(f"{self.path}: {error}") from error
             self.note = f"the compressed file ends early or is damaged ({error}); what it gave before was read"
+        finally:
+            stream.close()
 
 
-def _read(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+class _Gzip(gzip.GzipFile):
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(fileobj=file)
+        self._packed = file
+
+    def tell_packed(self) -> int:
+        return self._packed.tell()
+
+
+def _read(stream: IO[bytes]) -> Iterator[bytes]:
     while chunk := stream.read(BLOCK):
         yield chunk
-
-
-def _zstd(file: IO[bytes], path: Path) -> IO[bytes]:
-    """A decompressing stream from whichever zstd module can be imported."""
-    for name in ZSTD_MODULES:
-        try:
-            module: Any = importlib.import_module(name)
-        except ImportError:
-            continue
-        if name == "zstandard":
-            reader: IO[bytes] = module.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-                file, read_across_frames=True
-            )
-            return reader
-        opened: IO[bytes] = module.ZstdFile(file)
-        return opened
-    raise InputError(f"{path}: zstd can't be read by this Python", fix=f"unzstd {path.name}, or pip install zstandard")
 
 
 def _texts(chunks: Iterator[bytes], start: bytes) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import os
+import shutil
 import struct
 import tracemalloc
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricdoc.errors import InputError
-from fabricdoc.nccl import sources
+from fabricdoc.nccl import sources, zstd
 from fabricdoc.nccl.cleaning import BLOCK, MAX_LINE
 from fabricdoc.nccl.reader import LogReader
 from fabricdoc.nccl.sources import LogFile, whole_lines
@@ -54,15 +55,14 @@ def test_plain_and_gzip_read_the_same(tmp_path: Path) -> None:
 
 def test_zstd_is_read_where_it_can_be_and_refused_clearly_elsewhere(tmp_path: Path) -> None:
     path = written(tmp_path / "log.zst", stored_zstd(LOG.read_bytes()))
-    if any(_present(name) for name in sources.ZSTD_MODULES):
+    if any(present(name) for name in zstd.MODULES) or shutil.which(zstd.PROGRAM):
         assert text_of(path) == LOG.read_text()
     else:
-        with pytest.raises(InputError, match="zstd can't be read by this Python") as caught:
+        with pytest.raises(InputError, match="zstd can't be read by this Python"):
             text_of(path)
-        assert "unzstd log.zst" in str(caught.value.fix)
 
 
-def _present(name: str) -> bool:
+def present(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
