@@ -12,12 +12,12 @@ from fabricdoc.explain.causes import Cause, causes
 from fabricdoc.explain.files import listed
 from fabricdoc.explain.harmless import harmless
 from fabricdoc.explain.hits import Hit, Near, Severity
-from fabricdoc.explain.masking import masked
 from fabricdoc.explain.reading import read_case
 from fabricdoc.explain.rules import all_rules
 from fabricdoc.explain.seen import Seen, Sign, Spot
 from fabricdoc.explain.undecided import Undecided, undecided
 from fabricdoc.model.findings import Considered, Evidence, Finding, Findings, ReadFile
+from fabricdoc.nccl import masked
 
 LONGEST_TEXT = 400
 MOST_CONSIDERED = 8

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.masking import masked
 from fabricdoc.explain.seen import Seen
 from fabricdoc.files import own_folder
 from fabricdoc.model.findings import Evidence, Finding
+from fabricdoc.nccl import masked
 
 LONGEST_TEXT = 400
 

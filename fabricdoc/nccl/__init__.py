@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.lint_settings import FORMATS, Format, Place, Remark, Setting
     from fabricdoc.nccl.lint_units import Unit, arranged, unread_files
     from fabricdoc.nccl.ll128 import ll128_forced
+    from fabricdoc.nccl.masking import masked
     from fabricdoc.nccl.merge import path_problem
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
@@ -74,6 +75,7 @@ HOMES = {
     "lint_settings": ("FORMATS", "Format", "Place", "Remark", "Setting"),
     "lint_units": ("Unit", "arranged", "unread_files"),
     "ll128": ("ll128_forced",),
+    "masking": ("masked",),
     "merge": ("path_problem",),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
     "proof": ("read_proof",),
@@ -172,6 +174,7 @@ __all__ = [
     "lint_units_together",
     "ll128_forced",
     "load_rules",
+    "masked",
     "merge_proofs",
     "mismatches",
     "moment",

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabricdoc.nccl.complaints import Severity
-from fabricdoc.nccl.lint_output import SHOWN_LINE, harmless, masked
+from fabricdoc.nccl.lint_output import SHOWN_LINE, harmless
 from fabricdoc.nccl.lint_settings import Place, Remark
+from fabricdoc.nccl.masking import masked
 
 ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 _FIX = re.compile(r"[A-Z][A-Z0-9_]*=", re.ASCII)

@@ -6,31 +6,16 @@ are cut around the culprit. No colours here: whoever prints adds them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from fabricdoc.nccl.complaints import SEVERITIES, Severity
 from fabricdoc.nccl.lint_settings import Remark
+from fabricdoc.nccl.masking import masked
 
 WIDTH = 100
 SHOWN_LINE = 400
 """Characters of a line that are quoted in a document."""
-_NAMES = (
-    r"(?:token(?!s|iz)|secret|passw(?:or)?d|passphrase|credential|auth(?![a-z])|authorization|(?<![a-z])key|apikey)"
-    r"[\w-]{0,24}"
-)
-_SECRET = re.compile(
-    rf"""((?:{_NAMES}["']?\s{{0,4}}[=:]|--[\w-]{{0,40}}?{_NAMES}\s)\s{{0,4}}["']?(?:bearer\s)?)([^\s"',]{{3,}})""",
-    re.IGNORECASE,
-)
-_LOOKS_SECRET = re.compile(
-    r"\b(?:hf_[A-Za-z0-9]{8,}|sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{12,}"
-    r"|nvapi-[\w-]{16,}|xox[abpr]-[\w-]{10,}|eyJ[\w-]{16,}\.[\w-]+\.[\w-]*)"
-)
-"""Tokens that are known by how they begin: Hugging Face, OpenAI, GitHub, GitLab, AWS, NGC, Slack, JWT."""
-_IN_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]{1,15}://[^\s:/@]{0,64}:)[^\s@/]{1,256}@")
-_HINTS = ("token", "secret", "pass", "key", "auth", "credential")
 _GITHUB: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "notice"}
 _SARIF: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -40,15 +25,6 @@ def harmless(text: str) -> str:
     """`text` with secrets masked and control characters shown as "?"."""
     shown = masked(text)
     return shown if shown.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in shown)
-
-
-def masked(text: str) -> str:
-    """`text` with what looks like a secret as "***": by the name before it, or by how it begins."""
-    lower = text.lower()
-    if any(hint in lower for hint in _HINTS):
-        text = _SECRET.sub(lambda found: found[1] + "***", text)
-    text = _LOOKS_SECRET.sub("***", text)
-    return _IN_ADDRESS.sub(lambda found: found[1] + "***@", text) if "://" in text else text
 
 
 def as_text(remark: Remark) -> tuple[str, ...]:
