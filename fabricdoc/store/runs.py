@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -266,7 +267,15 @@ class RunStore:
         near = matches or _nearest(wanted, ids)
         problem = "names more than one run" if matches else "names no run"
         meant = f"did you mean {', '.join(near[:5])}? See: " if near else "see which there are: "
-        raise InputError(f"{wanted!r} {problem} in {self.path}", fix=f"{meant}fabricdoc runs list")
+        raise InputError(f"{wanted!r} {problem} in {self.path}", fix=f"{meant}fabricdoc runs list{self._named()}")
+
+    def _named(self) -> str:
+        """How a command has to name this store, "" for the usual one."""
+        try:
+            usual = self.path == default_path()
+        except StoreError:  # a user without any home
+            usual = False
+        return "" if usual else f" --store {shlex.quote(str(self.path))}"
 
     def _set_status(self, run_id: str, status: str, reason: str) -> None:
         with database.told(self.path), database.transaction(self._connection):

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from fabricdoc.errors import InputError, UsageError
-from fabricdoc.files import expanded, home_folder, is_file, parse_toml, read_text
+from fabricdoc.files import expanded, home_folder, is_folder, parse_toml, read_text
 from fabricdoc.sudo import sudo_owner
 from fabricdoc.transport.grammar import BOXED
 from fabricdoc.transport.nodes import NodeSpec, check_unique, default_name
 from fabricdoc.transport.nodesets import check_count, expand
 
+MEND = "mend it, or write it anew: fabricdoc init --force"
 FILE_NAME = "fabric.toml"
 MAX_BYTES = 1024 * 1024
 _TEXTS = ("name", "target", "role", "user", "python", "image", "container")
@@ -48,8 +49,13 @@ def load_config(path: Path | None = None) -> Config:
     Raises InputError with file and line for an unreadable or malformed file, or for a `path` that is not there.
     """
     if path is None:
-        path = next((place for place in _places() if is_file(place)), None)
+        path = next((place for place in _places() if _stands(place)), None)
     return Config() if path is None else _read(path)
+
+
+def _stands(place: Path) -> bool:
+    """Whether something is there that is meant to be read: a link to nowhere or a pipe is told, never passed over."""
+    return os.path.lexists(place) and not is_folder(place)
 
 
 def as_configured(spec: NodeSpec, config: Config) -> NodeSpec:
@@ -92,13 +98,11 @@ def config_home() -> Path | None:
 
 
 def _read(path: Path) -> Config:
-    text = read_text(path, str(path), limit=MAX_BYTES)
+    text = read_text(path, str(path), fix=MEND, limit=MAX_BYTES)
     try:
         content = parse_toml(text)
     except ValueError as error:
-        raise InputError(
-            f"{path}:{_toml_line(str(error), text)}: not TOML: {error}", fix="mend it, or see docs/nodes.md"
-        ) from error
+        raise InputError(f"{path}:{_toml_line(str(error), text)}: not TOML: {error}", fix=MEND) from error
     return _Reader(path, text).config(content)
 
 
@@ -208,7 +212,7 @@ class _Reader:
         return next((key for key, value in texts if repr(value) in message), "")
 
     def _complaint(self, message: str, number: int | None, key: str, fix: str = "") -> InputError:
-        return InputError(f"{self._path}:{line_of(self._text, number, key)}: {message}", fix=fix)
+        return InputError(f"{self._path}:{line_of(self._text, number, key)}: {message}", fix=fix or MEND)
 
 
 def _nearest(key: str, known: Collection[str]) -> str:

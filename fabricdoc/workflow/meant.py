@@ -5,12 +5,12 @@ Reads files and the store; looks at no node.
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fabricdoc.files import is_file
 from fabricdoc.model.preset import Preset
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec, as_configured, check_unique, load_config
@@ -20,9 +20,14 @@ from fabricdoc.workflow.recommending import latest_preset
 
 def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
     """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
-    if wanted is not None and (wanted.endswith(".toml") or is_file(Path(wanted))):
+    if wanted is not None and _is_path(wanted):
         return read_preset(Path(wanted))
     return latest_preset(RunStore.open(store), wanted, progress)
+
+
+def _is_path(wanted: str) -> bool:
+    """Whether a file is meant, also one that can't be read: what is there, or what only looks like a path."""
+    return wanted.endswith(".toml") or "/" in wanted or os.path.lexists(wanted)
 
 
 def this_hostname() -> str:

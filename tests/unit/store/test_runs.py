@@ -345,7 +345,16 @@ def test_an_unknown_run_names_only_one_that_is_near(path: Path, run_of, wanted: 
         with pytest.raises(InputError, match="names no run in") as caught:
             store.load(wanted)
     told = f"did you mean {meant}? See: " if meant else "see which there are: "
-    assert caught.value.fix == f"{told}fabricdoc runs list"
+    assert caught.value.fix == f"{told}fabricdoc runs list --store {path}"
+
+
+def test_the_usual_store_needs_no_name(tmp_path: Path, run_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with RunStore.open(write=True) as store:
+        store.begin(run_of("20261129-160502-fa1a"))
+        with pytest.raises(InputError) as caught:
+            store.load("nosuch")
+    assert caught.value.fix == "see which there are: fabricdoc runs list"
 
 
 def test_a_store_that_does_not_exist_reads_as_empty_and_is_not_made(path: Path) -> None:

@@ -248,3 +248,32 @@ def test_a_tree_that_can_not_be_read_is_told_with_its_line(file: Path, text: str
     with pytest.raises(InputError) as caught:
         load_config(file)
     assert f"{file}:{line}: " in caught.value.message and words in caught.value.message
+
+
+def test_a_file_that_can_not_be_read_is_never_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    here = tmp_path / "fabric.toml"
+    here.symlink_to("nowhere")
+    with pytest.raises(InputError, match="No such file"):
+        load_config()
+    here.unlink()
+    here.symlink_to(here)
+    with pytest.raises(InputError, match="Too many levels"):
+        load_config()
+    here.unlink()
+    os.mkfifo(here)
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        load_config()
+    here.unlink()
+    here.mkdir()
+    assert load_config().path is None, "a folder of that name is somebody else's"
+
+
+def test_every_complaint_says_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "fabric.toml"
+    for text in ("nodes = []", "[[node]]", "[[node]]\nname = 1", "[[node]]\nname='a'\nrole='king'", "\x00", "["):
+        file.write_text(text)
+        with pytest.raises(InputError) as caught:
+            load_config(file)
+        assert "fabricdoc init --force" in caught.value.fix

@@ -49,6 +49,19 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "absent.toml" in caught.value.message
 
 
+def test_what_is_there_and_no_file_is_told_as_that_and_not_as_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("loop").symlink_to("loop")
+    for wanted, said in {"folder": "Is a directory", "loop": "Too many levels", "./absent": "No such file"}.items():
+        with pytest.raises(UsageError, match=said):
+            meant.find_preset(wanted, tmp_path / "runs.sqlite")
+    with pytest.raises(UsageError, match="no run is stored yet"):
+        meant.find_preset("20260101-000000-abcd", tmp_path / "runs.sqlite")
+
+
 def test_without_any_run_there_is_no_preset(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         meant.find_preset(None, tmp_path / "runs.sqlite")
