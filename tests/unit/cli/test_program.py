@@ -218,6 +218,8 @@ def test_the_line_to_paste_leaves_out_what_chose_candidates_and_nothing_beside_i
     assert again(words, after) == "fabricdoc bench --nodes a,b --blocks 9"
     rails = NextBench("rails", without=("--candidates",), adding=("--both-nics",))
     assert again(["bench", "--candidates", "socket", "--json"], rails) == "fabricdoc bench --json --both-nics"
+    dry = NextBench("", without=("--dry-run",))
+    assert again(["bench", "--dry-run", "--nodes", "a,b"], dry) == "fabricdoc bench --nodes a,b"
 
 
 @pytest.mark.long
