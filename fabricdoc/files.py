@@ -9,12 +9,13 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from fabricdoc.errors import InputError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from typing import Self  # a gateway's python may be 3.10
 
 MAX_BYTES = 16 << 20
 """Bytes of a file that are read at most; a larger one is refused."""

@@ -91,11 +91,11 @@ class Channels:
                 answers[name] = said
         return answers
 
-    def close(self, grace_s: float = CLOSE_S) -> None:
-        """End every stdin, wait for it, then kill what is left of what was started; closing again does nothing."""
+    def close(self, grace_s: float | None = None) -> None:
+        """End every stdin, wait `grace_s` seconds (3 by default), then kill what is left; again it does nothing."""
         if not self._closed:
             self._closed = True
-            end_all(tuple(self._channels.values()), grace_s)
+            end_all(tuple(self._channels.values()), CLOSE_S if grace_s is None else grace_s)
 
     def __enter__(self) -> Channels:
         return self
