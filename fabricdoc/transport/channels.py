@@ -92,7 +92,7 @@ class Channels:
         return answers
 
     def close(self, grace_s: float | None = None) -> None:
-        """End every stdin, wait `grace_s` seconds (3 by default), then kill what is left; again it does nothing."""
+        """End every stdin, wait up to `grace_s` (None: 3 s), then kill what is left; closing again does nothing."""
         if not self._closed:
             self._closed = True
             end_all(tuple(self._channels.values()), CLOSE_S if grace_s is None else grace_s)
