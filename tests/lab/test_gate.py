@@ -181,11 +181,13 @@ def test_memory_below_the_floor_of_the_profile(pair: GateLab, tmp_path: Path) ->
     gate = pair.gate(folders=(tmp_path,))
     assert refused(gate, "memory", "alpha").expected == "at least 1000000.0 GiB"
     assert ("memory", "beta") in refusing(gate)
+    assert goes(pair.gate())
 
 
 def test_a_preset_whose_time_is_over(pair: GateLab) -> None:
     old = pair.preset.model_copy(update={"expires": "2020-01-01T00:00:00Z"})
     assert refused(pair.gate(preset=old), "preset-expired", "").expected == "before 2020-01-01T00:00:00Z"
+    assert goes(pair.gate(preset=pair.preset.model_copy(update={"expires": "2999-01-01T00:00:00Z"})))
 
 
 def test_a_node_that_hangs_holds_nothing(pair: GateLab) -> None:
