@@ -51,6 +51,7 @@ def test_the_file_beside_the_nodes_is_that_part(fmt: str, tmp_path: Path) -> Non
     assert (tmp_path / f"common{format_named(fmt).file}").read_text() == render(BOTH, part, fmt)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fmt", "reader"), cases(COMMON_ALONE))
 def test_formats_of_one_value_for_all_hold_all_of_it_and_say_what_they_lack(
     fmt: str, reader: str, tmp_path: Path
@@ -63,6 +64,7 @@ def test_formats_of_one_value_for_all_hold_all_of_it_and_say_what_they_lack(
     assert left_out(both, None, fmt).startswith(f"{fmt} holds no {', '.join(APART)}: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fmt", "reader"), cases([one for one in PER_NODE if one not in SHOW_FEW]))
 def test_a_nodes_own_text_is_whole_without_that_part(fmt: str, reader: str, tmp_path: Path) -> None:
     few = dict(list(AGREE.items())[:60])  # Slurm reads 4 KiB of a prolog

@@ -63,6 +63,7 @@ def proto_of(run: Run, name: str) -> str:
     return chosen[0] if chosen else ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_ll_for_everything_is_never_chosen_on_any_stored_run(name: str, objective: Objective, profile: Profile) -> None:

@@ -84,6 +84,7 @@ def test_container_lines_hold_the_common_part_alone() -> None:
     assert "launch-cluster.sh finds its own" in text
 
 
+@pytest.mark.long
 def test_launch_cluster_hands_the_same_to_head_and_worker(tmp_path: Path) -> None:
     values = {
         "NCCL_NET": "IB",
