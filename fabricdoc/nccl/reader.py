@@ -248,10 +248,12 @@ class LogReader:
 
     def _foreign(self, text: str, line: int) -> Iterator[Event]:
         """The whole lines of `text` (its last, unfinished one is the next line's head)."""
-        lines = text.split("\n")
-        del lines[-1]
-        for number, one in enumerate(lines, line):
-            for word in BARE_WORDS:
+        words = [word for word in BARE_WORDS if word in text]
+        if not words:
+            self.foreign += text.count("\n")
+            return
+        for number, one in enumerate(text.split("\n")[:-1], line):
+            for word in words:
                 if word in one:
                     yield from self._bare(one, number)
                     break

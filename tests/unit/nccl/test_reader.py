@@ -273,3 +273,16 @@ def test_a_storm_of_one_warning_is_read_as_its_first_line() -> None:
 def test_a_second_message_at_the_very_beginning_of_a_first_one_is_read() -> None:
     (event,) = read_events("x NCCL n1:77:77 [0] NCCL INFO Using network IB\n")
     assert (event.name, event.head) == ("net.used", "n1:77:77 [0]")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a server's line", "", "NCCL version 2.19.3", "Watchdog caught", NETWORK, "nccl"]), max_size=9
+    )
+)
+def test_other_lines_are_counted_one_by_one_wherever_they_stand(lines: list[str]) -> None:
+    reader = LogReader("".join(line + "\n" for line in lines))
+    alone = [LogReader(line + "\n") for line in lines]
+    names = [event.name for event in reader]
+    assert names == [event.name for one in alone for event in one]
+    assert reader.foreign == sum(one.foreign for one in alone) and reader.lines == len(lines)
