@@ -130,8 +130,7 @@ def _name(text: str, hosts: Collection[str]) -> str:
 
 def _is_host(word: str) -> bool:
     """Whether a word has a host's form: letters and digits, and no word of tools or of other things with numbers."""
-    stem = re.match(r"[a-z]*", word.lower())
-    counted = bool(stem) and stem[0] in words_of("counted")
+    counted = word.lower().rstrip("0123456789").rstrip("-.#") in words_of("counted")
     return bool(_HOSTLIKE.fullmatch(word)) and not counted and word.lower() not in generic_words() and "_" not in word
 
 
