@@ -25,7 +25,7 @@ from fabricdoc.store import RunStore
 from tests.lab.marked import Command, namespaces_alive, tiny_profile, wait_until
 from tests.procfs import children_if_alive
 
-KILLS = int(os.environ.get("FABRICDOC_KILLS", "6"))
+KILLS = int(os.environ.get("FABRICDOC_KILLS", "50"))
 SEED = int(os.environ.get("FABRICDOC_KILL_SEED", "1"))
 KINDS = ("bench", "agent", "rank", "any")
 CANDIDATES = 'backend = "gloo"\nsummary = "many"\n' + "".join(
