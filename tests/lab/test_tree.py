@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricdoc.transport import Config, ask, load_config, parse_nodes
+from fabricdoc.transport import Config, ask, build_zip, load_config, parse_nodes, probe_sources
 from tests.lab.conftest import Watched
 from tests.sshd import SshFolder, loopback_over_ssh, why_not
 
@@ -26,9 +26,10 @@ SCAN = {"do": "scan", "deadline_s": 40, "cuda": False, "hash": False}
 # a gateway's own ssh: its own configuration, in which this machine's names for the nodes mean nothing
 GATEWAYS_SSH = '#!/bin/sh\nexec /usr/bin/ssh -F {folder}/gateway_config "$@"\n'
 HANG = """
-from fabricdoc.fabric.asking import begin_scan
-from fabricdoc.transport import load_config, parse_nodes
-begin_scan(parse_nodes(["n[01-04]"], load_config()), deadline_s=90, watch_s=90, cuda=False).answers()
+from pathlib import Path
+from fabricdoc.transport import ask, load_config, parse_nodes
+nodes = parse_nodes(["n[01-04]"], load_config())
+ask(nodes, "echo", {"do": "hang"}, deadline_s=100, payload=Path("payload").read_bytes())
 """
 RUNNING = {"relays": 1, "clients": 4, "probes": 4}
 
@@ -139,6 +140,10 @@ def test_no_gateway_that_answers_is_told_of_every_node(tree: Tree) -> None:
 
 def test_killed_it_leaves_nothing_on_gateways_and_nodes(tree: Tree, watch: Callable[[list[int]], Watched]) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    echo = (ROOT / "tests/unit/transport/echo_probe.py").read_text()  # asked so, it waits for a signal
+    main = probe_sources()["probes/__main__.py"].replace("MODULES = (", 'MODULES = ("echo", ')
+    sources = {**probe_sources(), "probes/echo.py": echo, "probes/__main__.py": main}
+    (tree.folder / "payload").write_bytes(build_zip(sources))
     asking = subprocess.Popen([sys.executable, "-c", HANG], cwd=tree.folder, env=env)
     try:
         end = time.monotonic() + 80
