@@ -74,7 +74,7 @@ def run_demo(request: DemoRequest, screen: Screen) -> int:
 
 def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[NodeSpec]) -> int:
     screen.step("scan")
-    scanned = look_once(specs, screen.progress)
+    scanned = look_once(specs, screen.progress, hashed=True)
     _refuse_failed(scanned)
     folder.leave("scan.json", scanned.model_dump_json(indent=1))
     screen.show(scanned)

@@ -18,25 +18,30 @@ MOST_WATCH_S = 600.0
 
 
 def begin_scan(
-    nodes: Sequence[NodeSpec], *, deadline_s: float = SCAN_DEADLINE_S, watch_s: float = 0.0, cuda: bool = True
+    nodes: Sequence[NodeSpec],
+    *,
+    deadline_s: float = SCAN_DEADLINE_S,
+    watch_s: float = 0.0,
+    cuda: bool = True,
+    hashed: bool = False,
 ) -> Asking:
     """Scan probes running on `nodes`, each with `deadline_s` seconds; hand them to `scan`, which ends them.
 
     The probe gets 70 % of the time, so that what it read in time still comes back. `watch_s` seconds (at most 600, 0
     for none) lie between two readings of the counters, and come on top of the deadline. Without `cuda` its attributes
-    are left out. Raises UsageError for others.
+    are left out; `hashed` also takes the SHA-256 of each libnccl. Raises UsageError for others.
     """
     if not 0.0 <= watch_s <= MOST_WATCH_S:
         raise UsageError(
             f"counters can be watched for 0 to {MOST_WATCH_S:g} s, not {watch_s:g} s", fix="name fewer seconds"
         )
-    request = scan_request(deadline_s, cuda=cuda)
+    request = scan_request(deadline_s, cuda=cuda, hashed=hashed)
     if watch_s:
         request["watch_s"] = watch_s
     return Asking(nodes, "scan", request, deadline_s=deadline_s + watch_s)
 
 
-def scan_request(deadline_s: float, *, cuda: bool = True) -> dict[str, Any]:
+def scan_request(deadline_s: float, *, cuda: bool = True, hashed: bool = False) -> dict[str, Any]:
     """What a scan probe is asked that has `deadline_s` seconds for its answer to be here."""
     request: dict[str, Any] = {
         "do": "scan",
@@ -45,4 +50,6 @@ def scan_request(deadline_s: float, *, cuda: bool = True) -> dict[str, Any]:
     }
     if not cuda:
         request["cuda"] = False
+    if hashed:
+        request["hash"] = True
     return request

@@ -31,14 +31,16 @@ def scan(
     begun: Asking | SharedScan | None = None,
     watch_s: float = 0.0,
     judge: bool = True,
+    hashed: bool = False,
 ) -> Fabric:
     """The fabric of `nodes` as they are now, within `deadline_s` + `watch_s` seconds for each; read-only on every node.
 
     `begun` is a scan of the same nodes that `begin_scan` started earlier (then the times given there count). Nodes keep
-    the order given. Counters are read twice, `watch_s` seconds apart, when that is above 0. Without `judge` there are
-    no findings yet: the cables job, which comes next, judges a fabric once its links are known.
+    the order given. Counters are read twice, `watch_s` seconds apart, when that is above 0; `hashed` as `begin_scan`
+    says. Without `judge` there are no findings yet: the cables job, which comes next, judges a fabric once its links
+    are known.
     """
-    asking = begun or begin_scan(nodes, deadline_s=deadline_s, watch_s=watch_s)
+    asking = begun or begin_scan(nodes, deadline_s=deadline_s, watch_s=watch_s, hashed=hashed)
     read = [_read(answer) for answer in asking.answers()]
     fabric = Fabric.model_construct(  # of checked models only
         nodes=tuple(one for one in read if isinstance(one, Node)),

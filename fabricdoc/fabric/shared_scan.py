@@ -26,7 +26,9 @@ PROBE = "the scan probe"
 class SharedScan:
     """A scan under way on all nodes at once; `answers` collects it, as `transport.Asking` does."""
 
-    def __init__(self, nodes: Sequence[NodeSpec], *, deadline_s: float, cuda: bool = True) -> None:
+    def __init__(
+        self, nodes: Sequence[NodeSpec], *, deadline_s: float, cuda: bool = True, hashed: bool = False
+    ) -> None:
         """Each node has `deadline_s` seconds, of which 60 % to start. Its probes stay for the cables."""
         self._nodes = tuple(nodes)
         self._begun = time.monotonic()
@@ -36,7 +38,7 @@ class SharedScan:
         left = max(0.1, deadline_s - (self._sent - self._begun))
         for name in self._turn.names:
             try:
-                self._turn.send(name, scan_request(left, cuda=cuda))
+                self._turn.send(name, scan_request(left, cuda=cuda, hashed=hashed))
             except NodeError as error:
                 self._failed[name] = error
 

@@ -53,7 +53,7 @@ class NodePrint(Frozen):
     """What must still be true of one node; `peer` of a port is "node/netdev" as the cable map proved.
 
     `image` is the id of the image that was measured in, where there was one. `nccl_sha256` is of the library's file,
-    where the scan hashed one of that version (images are hashed, a node's own files are not).
+    where the scan hashed one of that version (`bench` has it hashed, and the gate's smoke and full levels do).
     """
 
     name: str

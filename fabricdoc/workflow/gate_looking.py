@@ -105,7 +105,8 @@ def _strangers(asked: Asked) -> tuple[str, ...]:
 def _scanned(asked: Asked, specs: Sequence[NodeSpec], progress: Progress) -> Fabric:
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
     share = min(asked.deadline_s * SCAN_SHARE, max(SCAN_S, asked.deadline_s / 5))
-    begun = SharedScan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False)
+    deep = asked.level != "quick"
+    begun = SharedScan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False, hashed=deep)
     fabric = scan(specs, begun=begun, judge=False)
     return with_images(specs, fabric, progress, start=False)
 

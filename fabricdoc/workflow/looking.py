@@ -35,11 +35,15 @@ def look_once(
     *,
     watch_s: float = 0.0,
     judge: bool = True,
+    hashed: bool = False,
 ) -> Fabric:
-    """Scan the nodes in parallel; nodes that could not be read are in `failed`. `watch_s` lie between two counters."""
+    """Scan the nodes in parallel; nodes that could not be read are in `failed`. `watch_s` lie between two counters.
+
+    `hashed` also takes the SHA-256 of each libnccl, by which a preset holds the file that was measured.
+    """
     watching = f", watching their counters for {watch_s:g} s" if watch_s else ""
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}{watching}")
-    return scan(specs, begun=begun, watch_s=watch_s, judge=judge)
+    return scan(specs, begun=begun, watch_s=watch_s, judge=judge, hashed=hashed)
 
 
 def look(
@@ -51,14 +55,16 @@ def look(
     lldp: bool = False,
     images: bool = False,
     tcp_ports: Sequence[int] = (),
+    hashed: bool = False,
 ) -> Fabric:
     """Scan (or take the scan that has begun), then prove the links when there are at least two nodes.
 
     Between the two, with `lldp` every node also listens for LLDP, for 30 s, and with `images` the servers' images are
     looked into. The checks run once, when all is known. `tcp_ports` are those that the launcher will use.
+    `hashed` as `look_once` says.
     """
     several = len(specs) > 1
-    fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not (several or lldp or images))
+    fabric = look_once(specs, progress, begun, watch_s=watch_s, judge=not (several or lldp or images), hashed=hashed)
     if lldp:
         from fabricdoc.fabric import hear_lldp
 

@@ -226,7 +226,7 @@ def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> 
 
     check_request(request)
     kept = None if dry_run else open_store(store, write=True)
-    fabric = look(request.specs, out.progress)
+    fabric = look(request.specs, out.progress, hashed=True)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
         if kept is None:
@@ -268,7 +268,7 @@ def _resume(
     stored = kept.load(run)
     specs = resolve_nodes(nodes, ports) if nodes else nodes_of(stored, tuple(split(ports)))
     request = resumed_request(stored, specs, presets=presets, master=master)
-    fabric = look(request.specs, out.progress)
+    fabric = look(request.specs, out.progress, hashed=True)
     with opened_agents(request, fabric, out.progress) as agents:
         return _measured(request, fabric, agents, prepare_again(request, fabric, agents, stored), kept, out)
 

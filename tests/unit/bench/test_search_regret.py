@@ -23,6 +23,7 @@ def _replays(grids: int, each: int) -> list[Replay]:
     return found
 
 
+@pytest.mark.long
 def test_a_few_replays_lose_little_and_launch_a_quarter_at_most() -> None:
     median, _, share = summary(_replays(3, 1))
     assert median <= 0.05
@@ -74,6 +75,7 @@ def test_means_take_the_levels_of_blocks_out() -> None:
     assert means["base"] - means["one"] == pytest.approx(1.0)
 
 
+@pytest.mark.long
 def test_the_script_prints_its_figures_and_says_by_its_status_whether_they_hold(capsys) -> None:  # type: ignore[no-untyped-def]
     assert main(["--invented", "2", "--replays", "3"]) in (0, 1)
     told = capsys.readouterr().out

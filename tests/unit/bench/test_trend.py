@@ -14,6 +14,7 @@ from fabricdoc.bench.trend import trend_of
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(-1000, 1000), min_size=4, max_size=30, unique=True))
 def test_the_chance_is_kendall_s_exact_one(values: list[int]) -> None:

@@ -31,6 +31,7 @@ def test_all_rails_of_all_servers_are_alike() -> None:
     assert {one.place.slot for one in group} == {f"mlx5_{k}" for k in range(8)}
 
 
+@pytest.mark.long
 def test_dead_ports_are_no_ports() -> None:
     assert sizes(spark_one_cable()) == [4]
     assert sizes(changed(spark_one_cable(), "spark-a", "port", "*", state="DOWN")) == [2]

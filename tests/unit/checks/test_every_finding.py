@@ -104,6 +104,7 @@ def test_the_two_differ_in_little(id_: str) -> None:
     assert 0 < len(one - other) + len(other - one) <= 2 * MOST_FACTS
 
 
+@pytest.mark.long
 @EVERY
 def test_a_saved_document_is_judged_alike(id_: str) -> None:
     again = Fabric.model_validate_json(has(id_).model_dump_json())

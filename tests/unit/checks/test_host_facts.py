@@ -97,6 +97,7 @@ def test_where_the_module_is_not_needed_or_not_known_nothing_is_said(fabric: Fab
     assert check_host_facts(fabric) == ()
 
 
+@pytest.mark.long
 def test_a_thousand_odd_nodes_make_a_finding_one_can_read() -> None:
     (found,) = check_host_facts(of_host("kernel", *["6.8"] * 1101, *[f"6.9.{k}" for k in range(1000)]))
     assert found.subject.endswith("and 996 more")

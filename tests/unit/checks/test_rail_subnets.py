@@ -16,6 +16,7 @@ from tests.unit.checks.between import ids
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(RECORDED))
 def test_recorded_fabrics_have_each_leaf_in_one_subnet(name: str) -> None:
     assert check_rail_subnets(RECORDED[name]()) == ()

@@ -118,8 +118,8 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
     def look_at(fabric: Fabric, **hello: Any) -> Answered:
         Silent.told = Answered(**hello)
-        monkeypatch.setattr("fabricdoc.workflow.looking.look", lambda specs, progress: fabric)
-        monkeypatch.setattr("fabricdoc.workflow.look", lambda specs, progress: fabric, raising=False)
+        monkeypatch.setattr("fabricdoc.workflow.looking.look", lambda specs, progress, **_more: fabric)
+        monkeypatch.setattr("fabricdoc.workflow.look", lambda specs, progress, **_more: fabric, raising=False)
         monkeypatch.setattr("fabricdoc.workflow.measuring.Agents", Silent)
         return Silent.told
 

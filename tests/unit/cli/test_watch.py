@@ -13,6 +13,7 @@ from fabricdoc.fabric import asking
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.long
 def test_the_probe_is_asked_to_watch_for_that_long(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

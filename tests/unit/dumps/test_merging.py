@@ -145,6 +145,7 @@ ALL: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(ALL), max_size=60))
 def test_any_part_of_the_facts_makes_a_node(told: list[Told]) -> None:

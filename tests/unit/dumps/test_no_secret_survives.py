@@ -130,6 +130,7 @@ def test_no_name_survives_and_findings_stay(
     assert again == sorted((one.id, one.severity) for one in check_fabric(fabric))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shape", "image"), [(shape, IMAGES[at % len(IMAGES)]) for at, shape in enumerate(SHAPES)])
 def test_every_form_of_target_and_image(shape: str, image: str) -> None:
     words = {word: f"zq{word}{at:02}" for at, word in enumerate(WORDS)}

@@ -177,6 +177,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(PIECES, st.integers(0, 400), st.text(max_size=12)), max_size=4))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_no_mixture_of_damaged_files_is_an_error(pieces: list[tuple[str, int, str]]) -> None:

@@ -152,6 +152,7 @@ def test_every_format_has_a_reader_here() -> None:
     assert set(READERS) | WITHOUT_VALUES == set(FORMATS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fmt", "reader"), CASES)
 def test_the_hard_values_a_format_takes_come_back(fmt: str, reader: str) -> None:
     values = accepted(fmt, HARDER)

@@ -62,6 +62,7 @@ def test_nodes_of_one_name_are_refused_before_anything_starts() -> None:
 @pytest.mark.parametrize(("options", "request_", "deadline_s"), [
     ({}, {"do": "scan", "deadline_s": 7.0}, 10.0),
     ({"cuda": False}, {"do": "scan", "deadline_s": 7.0, "cuda": False}, 10.0),
+    ({"hashed": True}, {"do": "scan", "deadline_s": 7.0, "hash": True}, 10.0),
     ({"watch_s": 30.0}, {"do": "scan", "deadline_s": 7.0, "watch_s": 30.0}, 40.0),
     ({"watch_s": 0.5, "deadline_s": 2.0}, {"do": "scan", "deadline_s": 1.4, "watch_s": 0.5}, 2.5),
 ])  # fmt: skip

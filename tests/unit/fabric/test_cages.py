@@ -260,6 +260,7 @@ def test_recorded_fabrics_hold_their_cages(name: str) -> None:
         assert cages_of(node) == node.cages
 
 
+@pytest.mark.long
 def test_a_report_of_many_names_and_devices_takes_its_size_in_time() -> None:
     """Thousands of devices on one interface with thousands of names: each name is looked at once."""
     node = first(spark_straight())

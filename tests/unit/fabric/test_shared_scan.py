@@ -64,7 +64,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
 @pytest.fixture
 def answers(fake: Fake) -> Iterator[Any]:
     with one_python():
-        yield lambda: SharedScan(SPECS, deadline_s=10.0, cuda=False).answers()
+        yield lambda: SharedScan(SPECS, deadline_s=10.0, cuda=False, hashed=True).answers()
 
 
 def test_every_node_answers_in_its_place(fake: Fake, answers: Any) -> None:
@@ -77,7 +77,7 @@ def test_every_node_answers_in_its_place(fake: Fake, answers: Any) -> None:
     assert abs(alpha.asked_at - time.time()) < 60
     assert fake.opened == [("several", pytest.approx(6.0))]
     request = next(message for name, message in fake.sent if name == "alpha" and message["do"] == "scan")
-    assert request["cuda"] is False
+    assert (request["cuda"], request["hash"]) == (False, True)
     assert 0 < request["deadline_s"] <= 7.0
 
 

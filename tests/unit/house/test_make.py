@@ -96,6 +96,7 @@ def _first_try(line: str) -> str:
     return words
 
 
+@pytest.mark.long
 def test_a_second_try_is_of_what_failed_and_of_nothing_else(tmp_path: Path) -> None:
     """Through the Makefile itself, with a pytest of its own place: it passes where the second try does."""
     (tmp_path / "test_once.py").write_text(

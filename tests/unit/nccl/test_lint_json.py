@@ -35,6 +35,7 @@ def test_the_same_name_again_stands_at_the_next_line_that_has_it() -> None:
     assert found(text) == [("NCCL_NET", "IB", 1), ("NCCL_NET_PLUGIN", "none", 2), ("NCCL_NET", "Socket", 3)]
 
 
+@pytest.mark.long
 def test_no_more_are_read_than_tell_that_there_are_more() -> None:
     text = json.dumps({f"NCCL_{number}": "1" for number in range(MOST_SETTINGS + 500)})
     assert len(list(json_lines([text]))) == MOST_SETTINGS + 1

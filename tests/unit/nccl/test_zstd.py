@@ -71,6 +71,7 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(tmp_path: Path) -> Non
     assert "NCCL INFO" in "".join(log) and "ends early or is damaged" in log.note
 
 
+@pytest.mark.long
 @needs_program
 @pytest.mark.usefixtures("no_module")
 def test_a_bomb_is_refused_and_the_program_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,6 +105,7 @@ def test_endless_empty_tlvs_end() -> None:
     assert len(list(tlvs(tlv(127, b"") * 5000))) == 128
 
 
+@pytest.mark.long
 @given(st.binary(max_size=1600))
 def test_any_bytes_give_a_neighbour_or_nothing(payload: bytes) -> None:
     for whole in (payload, SPARK[: len(payload)] + payload):

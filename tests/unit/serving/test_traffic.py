@@ -63,6 +63,7 @@ collectives = st.lists(
 ).map(tuple)  # fmt: skip
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(decode=collectives, prefill=collectives)
 def test_no_shape_comes_twice_and_no_call_is_lost(

@@ -27,6 +27,7 @@ def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
+@pytest.mark.long
 def test_answers_come_in_the_nodes_order_whatever_fails(payload: bytes) -> None:
     before = children()
     nodes = [NodeSpec("a", "local"), NodeSpec("b", "local", python="/no/python"), NodeSpec("c", "local")]
@@ -79,6 +80,7 @@ def test_a_late_node_is_killed_and_the_others_stand(payload: bytes, tmp_path: Pa
     assert children() == before
 
 
+@pytest.mark.long
 def test_a_probe_that_answers_and_does_not_end_costs_no_answer(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "GRACE_S", 0.2)
     raw = 'PREFIX{"event":"one"}\nPREFIX{"event":"two"}\nPREFIX{nope\n'
@@ -135,6 +137,7 @@ def test_a_node_that_can_not_be_used_ends_what_was_started(payload: bytes, monke
     assert children() == before
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_what_was_started(payload: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     before = children()
     real = step

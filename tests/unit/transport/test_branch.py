@@ -115,6 +115,7 @@ def test_another_gateway_takes_over_from_one_that_fails(payload: bytes) -> None:
     assert [each.message for each in ask(nodes, "echo", ECHO, deadline_s=30, payload=payload)] == [SAID] * 2
 
 
+@pytest.mark.long
 def test_without_another_one_every_node_says_why(payload: bytes) -> None:
     nodes = leaves(2, [gateway("gw1", python="/no/one"), gateway("gw2", python="/no/two")])
     answers = ask(nodes, "echo", ECHO, deadline_s=30, payload=payload)

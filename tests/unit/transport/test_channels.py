@@ -167,6 +167,7 @@ def test_the_end_of_the_block_by_an_exception_closes_too(payload: bytes) -> None
     assert children() == before
 
 
+@pytest.mark.long
 def test_one_message_of_every_node_is_gathered_and_others_are_passed_over(payload: bytes) -> None:
     with open_channels([ALPHA, BETA], "echo", payload=payload) as channels:
         channels.send("beta", {"do": "complain", "text": "first\n"})

@@ -23,6 +23,7 @@ NOISE = (
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.one_of(MESSAGES, NOISE), max_size=8), st.lists(st.integers(1, 50), max_size=20))
 def test_messages_survive_any_noise_and_any_cut(items: list[object], cuts: list[int]) -> None:
     lines = [PREFIX + json.dumps(item).encode() if isinstance(item, dict) else item for item in items]

@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "hosts"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

@@ -181,6 +181,7 @@ JSONS = st.recursive(
 KEYS = ("message", "error", "stderr", "seconds", "ago")
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), JSONS | st.fixed_dictionaries({"id": JSONS, "message": JSONS})))
 @example({"message": "", "error": {"id": "a", "message": "", "fix": ""}})

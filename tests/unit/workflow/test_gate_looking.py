@@ -94,16 +94,16 @@ class Nodes:
         self.asked: list[str] = []
         self.ports: Any = None
         self.evidence: Any = None
-        self.deadline_s = 0.0
+        self.deadline_s, self.hashed = 0.0, False
         monkeypatch.setattr(gate_looking, "SharedScan", self.begin)
         monkeypatch.setattr(gate_looking, "scan", self.scan)
         monkeypatch.setattr(gate_looking, "map_cables", self.cables)
         monkeypatch.setattr(gate_looking, "with_own_ports", self.own_ports)
         monkeypatch.setattr(gate_looking, "named_users", self.users)
 
-    def begin(self, specs: Any, *, deadline_s: float, cuda: bool) -> str:
+    def begin(self, specs: Any, *, deadline_s: float, cuda: bool, hashed: bool) -> str:
         assert cuda is False
-        self.deadline_s = deadline_s
+        self.deadline_s, self.hashed = deadline_s, hashed
         return "begun"
 
     def scan(self, specs: Any, *, begun: Any, judge: bool) -> Fabric:
@@ -144,6 +144,14 @@ def test_all_nodes_their_cables_and_the_launchers_ports(nodes: Nodes) -> None:
     assert len(nodes.evidence.proofs) == 1  # LLDP: no RDMA message is sent by a quick gate
     assert [one.source for one in looked.delivery.workers] == ["the preset", "the preset"]
     assert nodes.deadline_s == pytest.approx(9.0)
+
+
+def test_only_a_deeper_level_has_the_time_to_hash_nccls_file(nodes: Nodes) -> None:
+    seen = []
+    for level in ("quick", "smoke", "full"):
+        look(Asked(preset(), level=level))  # type: ignore[arg-type]
+        seen.append(nodes.hashed)
+    assert seen == [False, True, True]
 
 
 def test_one_node_asks_no_other(nodes: Nodes) -> None:

@@ -81,8 +81,11 @@ def test_what_an_image_holds_is_judged_with_all_the_rest_and_once(
 
 def test_a_look_once_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(looking, "scan", lambda *_words, **_more: SEEN)
+    hashed: list[bool] = []
+    monkeypatch.setattr(looking, "scan", lambda *_words, **more: hashed.append(more["hashed"]) or SEEN)
     looking.look_once([NodeSpec("alpha", "local")], said.append)
+    looking.look([NodeSpec("alpha", "local")], lambda _: None, hashed=True)
+    assert hashed == [False, True]
     looking.look_once([NodeSpec(name, "local") for name in ("a", "b")], said.append, watch_s=10)
     assert said == ["looking at 1 node", "looking at 2 nodes, watching their counters for 10 s"]
 

@@ -67,6 +67,7 @@ def test_every_ill_node_is_blamed_where_somebody_is_proven_good(world: World) ->
         assert set(world.judged().nodes) == world.ill
 
 
+@pytest.mark.long
 @given(WORLDS)
 def test_every_broken_link_between_healthy_nodes_is_told(world: World) -> None:
     found = world.judged()

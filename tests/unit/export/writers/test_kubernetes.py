@@ -64,6 +64,7 @@ def test_configmaps_are_named_by_role() -> None:
     assert [one["data"] for one in documents] == [HEAD, WORKER]
 
 
+@pytest.mark.long
 @KUBECTL
 def test_kubectl_reads_the_list_in_a_pod(tmp_path: Path) -> None:
     entries = readers.yaml_reads(render(alone(HARDER), None, "k8s"))["env"]
