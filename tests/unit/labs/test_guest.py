@@ -69,3 +69,25 @@ def test_a_script_that_fails_is_undone_all_the_same(tmp_path: Path) -> None:
         guest.do("half", undo="undo half")
     guest.restore()
     assert "undo half" in guest.asked[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "logins"),
+    [("kex_exchange_identification: read: Connection reset by peer", 3), ("sh: 1: nonsense: not found", 1)],
+)
+def test_a_login_that_broke_before_it_began_is_tried_again_and_nothing_else_is(
+    said: str, logins: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh, count = tmp_path / "ssh", tmp_path / "count"
+    ssh.write_text(
+        f'#!/bin/sh\necho x >> {count}\n[ $(wc -l < {count}) -ge 3 ] && exec cat\necho "{said}" >&2\nexit 255\n'
+    )
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    guest = Guest(ALPHA, tmp_path, tmp_path / "config")
+    if logins == 1:
+        with pytest.raises(AssertionError, match="nonsense"):
+            guest.ask("echo")
+    else:
+        assert guest.ask("echo") == "echo"
+    assert len(count.read_text().split()) == logins
