@@ -12,14 +12,15 @@ from fabricdoc.gate.commands import on_node
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Gid, Hca, Node, Port
 from fabricdoc.model.gate import GateCheck
-from fabricdoc.nccl import expand, take_interfaces
+from fabricdoc.nccl import expand, number_at_start, take_interfaces
 
 HCAS = "NCCL_IB_HCA"
 PIN = "NCCL_IB_GID_INDEX"
 BY_PREFIX = "NCCL_SOCKET_IFNAME"
 BY_NAME = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 GID = "an IPv4 RoCE v2 GID"
-MOST_DIGITS = 8
+MOST_INDEX = 10**7
+"""No table has so many GIDs: a number above is not held against one."""
 
 
 def judge_selectors(node: Node, variables: Mapping[str, str]) -> list[GateCheck]:
@@ -29,8 +30,8 @@ def judge_selectors(node: Node, variables: Mapping[str, str]) -> list[GateCheck]
 
 def _pin(variables: Mapping[str, str]) -> int | None:
     """The index that is pinned; None where NCCL chooses (no value, a negative one, or one that is no number)."""
-    value = variables.get(PIN, "").strip().removeprefix("+")
-    return int(value) if value.isascii() and value.isdecimal() and len(value) < MOST_DIGITS else None
+    index = number_at_start(variables.get(PIN, ""))
+    return index if index is not None and 0 <= index < MOST_INDEX else None
 
 
 def _hcas(node: Node, value: str, pin: int | None) -> Iterator[GateCheck]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fabricdoc.nccl.ll128 import ll128_forced
     from fabricdoc.nccl.masking import masked
     from fabricdoc.nccl.merge import path_problem
+    from fabricdoc.nccl.numbers import number_at_start
     from fabricdoc.nccl.placing import gloo_variables, is_writable, nccl_variables, server_variables
     from fabricdoc.nccl.proof import read_proof
     from fabricdoc.nccl.ranks import merge_proofs, mismatches
@@ -77,6 +78,7 @@ HOMES = {
     "ll128": ("ll128_forced",),
     "masking": ("masked",),
     "merge": ("path_problem",),
+    "numbers": ("number_at_start",),
     "placing": ("gloo_variables", "is_writable", "nccl_variables", "server_variables"),
     "proof": ("read_proof",),
     "ranks": ("merge_proofs", "mismatches"),
@@ -182,6 +184,7 @@ __all__ = [
     "nccl_of",
     "nccl_variables",
     "nearest",
+    "number_at_start",
     "parse_conditions",
     "parse_release",
     "parse_selector",

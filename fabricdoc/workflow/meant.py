@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fabricdoc.model.preset import Preset
+from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.model.run import NodeContext
 from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec, as_configured, check_unique, load_config
 from fabricdoc.tuning import read_preset
@@ -40,7 +41,12 @@ def nodes_of(preset: Preset) -> tuple[NodeSpec, ...]:
 
     Without the file's ports: what leaves a port is asked of those the preset was measured on.
     """
+    return tuple(replace(spec, ports=()) for spec in as_told(preset.nodes))
+
+
+def as_told(nodes: Sequence[NodePreset] | Sequence[NodeContext]) -> tuple[NodeSpec, ...]:
+    """The nodes of a document in its order: name, target and python are its own, the rest is fabric.toml's."""
     config = load_config()
-    specs = [NodeSpec(name=node.name, target=node.target, python=node.python) for node in preset.nodes]
+    specs = [NodeSpec(name=node.name, target=node.target, python=node.python) for node in nodes]
     check_unique(specs)
-    return tuple(replace(as_configured(spec, config), ports=()) for spec in specs)
+    return tuple(as_configured(spec, config) for spec in specs)

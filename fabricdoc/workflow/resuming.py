@@ -15,18 +15,17 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.run import Run
 from fabricdoc.serving import load_profile
-from fabricdoc.transport import NodeSpec, as_configured, load_config
+from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.contexts import contexts
 from fabricdoc.workflow.field import master_of
+from fabricdoc.workflow.meant import as_told
 from fabricdoc.workflow.planning import Greeted, Prepared, refuse_incomplete
 from fabricdoc.workflow.requests import BOTH_NICS, Request
 
 
 def nodes_of(stored: Run, ports: tuple[str, ...] = ()) -> tuple[NodeSpec, ...]:
     """The nodes of a stored run in rank order, else as fabric.toml tells them; `ports` on each where any are named."""
-    config = load_config()
-    specs = [NodeSpec(name=node.name, target=node.target, python=node.python, ports=ports) for node in stored.nodes]
-    return tuple(as_configured(spec, config) for spec in specs)
+    return tuple(replace(spec, ports=ports or spec.ports) for spec in as_told(stored.nodes))
 
 
 def resumed_request(
