@@ -10,6 +10,7 @@ from fabricdoc.tuning.comparing import BLOCKS_TO_SPEAK
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.preset import build_preset
 from fabricdoc.tuning.runs_compared import compare_runs
+from fabricdoc.tuning.settled import failed, incorrect
 from fabricdoc.tuning.standing import standings
 from fabricdoc.tuning.toml import preset_to_toml, read_preset
 from fabricdoc.tuning.verdict import judge
@@ -18,7 +19,9 @@ __all__ = [
     "BLOCKS_TO_SPEAK",
     "build_preset",
     "compare_runs",
+    "failed",
     "fingerprint",
+    "incorrect",
     "judge",
     "preset_to_toml",
     "pruning_for",

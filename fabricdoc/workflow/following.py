@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fabricdoc.bench import DECIDING_BLOCKS
-from fabricdoc.model.run import Launch, Run
+from fabricdoc.model.run import Run
 from fabricdoc.model.verdict import Verdict
-from fabricdoc.tuning import BLOCKS_TO_SPEAK
+from fabricdoc.tuning import BLOCKS_TO_SPEAK, failed, incorrect
 from fabricdoc.workflow.choosing import DEFAULT_SETS
 from fabricdoc.workflow.requests import Request
 
@@ -63,13 +63,7 @@ def _base_broke(run: Run, verdict: Verdict) -> bool:
     """Whether base gave wrong results, or failed so often that no verdict has its blocks."""
     base = {one.name for one in run.plan.candidates if one.role == "base"}
     own = [launch for launch in run.launches if launch.candidate in base]
-    if any(_wrong(launch) for launch in own):
-        return True
-    return verdict.blocks < BLOCKS_TO_SPEAK and any(launch.status in ("failed", "timeout") for launch in own)
-
-
-def _wrong(launch: Launch) -> bool:
-    return launch.status == "incorrect" or any(not cell.correct for cell in launch.cells)
+    return bool(incorrect(own) or (verdict.blocks < BLOCKS_TO_SPEAK and failed(own)))
 
 
 def _nobody_left(verdict: Verdict) -> bool:
