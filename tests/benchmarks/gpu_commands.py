@@ -1,12 +1,14 @@
 """The commands a user types, on real NCCL between two lab nodes: bench, export-env, the gate at all levels, with times.
 
-    python tests/benchmarks/gpu_commands.py [--keep gpu-commands] [--seconds 300] [--backend nccl]
+    python tests/benchmarks/gpu_commands.py [--keep gpu-commands] [--seconds 300] [--backend nccl] [--ranks-per-node 1]
 
-Two network namespaces share one GPU through MPS (or have one each). `bench` weighs NCCL_PROTO=LL set for everything
-beside two honest settings, under objective mix: whatever it gains on small messages, it must not be chosen where it
-loses large ones. Then the preset that came out is exported and gated: quick, smoke (NCCL in fresh processes, wanted:
-15 s) and full (wanted: 60 s). Exit status 1 when LL was chosen, a gate is no go, or one took longer. With --backend
-gloo it can be rehearsed without a GPU. Needs root. RoCE takes no part. Run from the root of a checkout.
+Two network namespaces share one GPU through MPS, or have --ranks-per-node GPUs each. `bench` weighs NCCL_PROTO=LL set
+for everything beside two honest settings, under objective mix: whatever it gains on small messages, it must not be
+chosen where it loses large ones. Then the preset that came out is exported and gated: quick, smoke (NCCL in fresh
+processes, wanted: 15 s) and full (wanted: 60 s). Then a process takes memory of the GPU, as another user would: quick
+must say no-go and name it, and go again when it has ended. Exit status 1 when LL was chosen, a gate says otherwise, or
+one took longer. With --backend gloo it can be rehearsed without a GPU and without that user. Needs root. RoCE takes no
+part. Run from the root of a checkout.
 """
 
 from __future__ import annotations
@@ -38,15 +40,30 @@ risk = "large messages lose"
 NCCL_PROTO = "LL"
 """
 WANTED = {"quick": 5.0, "smoke": 15.0, "full": 60.0}
+TENANT = """import sys, torch
+held = torch.ones(1 << 28, device="cuda")
+torch.cuda.synchronize()
+print("up", flush=True)
+sys.stdin.read()
+"""
 
 
-def opened(stack: ExitStack, keep: Path, backend: str) -> None:
+def environment(share: GpuShare, node: int, ranks: int) -> dict[str, str]:
+    """What that node needs to find its GPUs; several ranks on a node have a GPU each."""
+    own = share.environment(node)
+    if ranks > 1 and share.gpus >= 2 * ranks:
+        own["CUDA_VISIBLE_DEVICES"] = ",".join(str(node * ranks + rank) for rank in range(ranks))
+    return own
+
+
+def opened(stack: ExitStack, keep: Path, backend: str, ranks: int) -> None:
     """Two lab nodes, told in keep/fabric.toml."""
     share = share_gpus(stack, 2) if backend == "nccl" else GpuShare()
     lab = stack.enter_context(open_lab(LabSpec()))
     tables = []
     for index, node in enumerate(lab.nodes):
-        env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in share.environment(index).items())
+        own = environment(share, index, ranks)
+        env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in own.items())
         tables.append(
             f'[[node]]\nname = "{node.name}"\ntarget = "{node.target}"\npython = {json.dumps(sys.executable)}\n'
             f"ports = {json.dumps(list(node.ports))}\nenv = {{ {env} }}\n"
@@ -68,26 +85,56 @@ def run(keep: Path, seconds: float, *words: str) -> tuple[int, float, str]:
     return done.returncode, took, done.stdout
 
 
+def beside_a_tenant(keep: Path, store: tuple[str, str]) -> list[str]:
+    """Faults of the quick gate while a process holds 1 GiB of the GPU, and after it has ended."""
+    words = ("gate", "--level", "quick", "--deadline", "100", *store)
+    with subprocess.Popen(
+        [sys.executable, "-c", TENANT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as tenant:
+        assert tenant.stdin is not None and tenant.stdout is not None
+        if tenant.stdout.readline() != "up\n":
+            return ["the tenant could not use the GPU"]
+        say(f"\n# pid {tenant.pid} holds 1 GiB of the GPU")
+        status, _, told = run(keep, 120, *words)
+        tenant.stdin.close()
+    faults = [f"gate beside a tenant: exit status {status}"] * (status != 1)
+    faults += ["the tenant is not named"] * (f"pid {tenant.pid}" not in " ".join(told.split()))
+    status, _, _ = run(keep, 120, *words)
+    return faults + [f"gate after the tenant: exit status {status}"] * (status != 0)
+
+
 def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, default=Path("gpu-commands"))
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--backend", default="nccl", choices=["nccl", "gloo"])
+    parser.add_argument("--ranks-per-node", type=int, default=1)
     given = parser.parse_args()
     keep = given.keep.resolve()
     keep.mkdir(parents=True, exist_ok=True)
     (keep / "ll.toml").write_text(LL, encoding="utf-8")
     faults = []
     with ExitStack() as stack:
-        opened(stack, keep, given.backend)
+        opened(stack, keep, given.backend, given.ranks_per_node)
         sets = (
             ("--candidates", "decode:simple,decode:one-channel,ll.toml")
             if given.backend == "nccl"
             else ("--both-nics",)
         )
         store = ("--store", "runs.sqlite")
-        bench = ("bench", "--backend", given.backend, "--profile", PROFILE, "--objective", "mix", "--sizes", "8,20K")
+        bench: tuple[str, ...] = (
+            "bench",
+            "--backend",
+            given.backend,
+            "--profile",
+            PROFILE,
+            "--objective",
+            "mix",
+            "--sizes",
+            "8,20K",
+        )
+        bench += ("--ranks-per-node", str(given.ranks_per_node))
         run(keep, given.seconds, *bench, *sets, *store)
         run(keep, 60, "runs", "list", *store)
         status, _, _ = run(keep, 60, "export-env", "-o", "env", *store)
@@ -97,7 +144,8 @@ def main() -> int:
             status, took, _ = run(keep, 120, "gate", "--level", level, "--deadline", "100", *store)
             faults += [f"gate {level}: exit status {status}"] * (status != 0)
             faults += [f"gate {level} took {took:.1f} s"] * (took > most)
-    say("\n" + ("; ".join(faults) if faults else "LL was not chosen, every gate is go and in time"))
+        faults += beside_a_tenant(keep, store) if given.backend == "nccl" else []
+    say("\n" + ("; ".join(faults) if faults else "LL was not chosen, every gate said what it should, in time"))
     return int(bool(faults))
 
 
