@@ -116,8 +116,8 @@ def _bench(request: DemoRequest, screen: Screen, folder: Folder, specs: list[Nod
         blocks=request.blocks,
         sizes=GPU_SIZES if request.gpu else SIZES,
     )
-    store = RunStore.open(folder.path / "runs.sqlite", write=True)
-    with opened_agents(wanted, fabric, screen.progress) as agents:
+    opened = RunStore.open(folder.path / "runs.sqlite", write=True)
+    with opened as store, opened_agents(wanted, fabric, screen.progress) as agents:
         prepared = prepare(wanted, fabric, agents)
         screen.plan(prepared.run.plan, prepared.notes)
         measured = measure(wanted, fabric, agents, prepared, store, screen.progress)

@@ -23,7 +23,8 @@ def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str]
     """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
     if wanted is not None and _is_path(wanted):
         return read_preset(Path(wanted))
-    return latest_preset(RunStore.open(store), wanted, progress)
+    with RunStore.open(store) as kept:
+        return latest_preset(kept, wanted, progress)
 
 
 def _is_path(wanted: str) -> bool:

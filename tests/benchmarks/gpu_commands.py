@@ -2,7 +2,7 @@
 
     python tests/benchmarks/gpu_commands.py [--keep gpu-commands] [--seconds 300] [--backend nccl] [--ranks-per-node 1]
 
-Two network namespaces share one GPU through MPS, or have --ranks-per-node GPUs each. `bench` weighs NCCL_PROTO=LL set
+Two network namespaces have --ranks-per-node GPUs each, or share that many through MPS. `bench` weighs NCCL_PROTO=LL set
 for everything beside two honest settings, under objective mix: whatever it gains on small messages, it must not be
 chosen where it loses large ones. Then the preset that came out is exported and gated: quick, smoke (NCCL in fresh
 processes, wanted: 15 s) and full (wanted: 60 s). Then a process takes memory of the GPU, as another user would: quick
@@ -49,16 +49,15 @@ sys.stdin.read()
 
 
 def environment(share: GpuShare, node: int, ranks: int) -> dict[str, str]:
-    """What that node needs to find its GPUs; several ranks on a node have a GPU each."""
+    """What that node needs to find its GPUs: as many as ranks, its own, or the first ones, shared through MPS."""
+    first = 0 if share.mps_folder else node * ranks
     own = share.environment(node)
-    if ranks > 1 and share.gpus >= 2 * ranks:
-        own["CUDA_VISIBLE_DEVICES"] = ",".join(str(node * ranks + rank) for rank in range(ranks))
-    return own
+    return own and own | {"CUDA_VISIBLE_DEVICES": ",".join(map(str, range(first, first + ranks)))}
 
 
 def opened(stack: ExitStack, keep: Path, backend: str, ranks: int) -> None:
     """Two lab nodes, told in keep/fabric.toml."""
-    share = share_gpus(stack, 2) if backend == "nccl" else GpuShare()
+    share = share_gpus(stack, 2 * ranks) if backend == "nccl" else GpuShare()
     lab = stack.enter_context(open_lab(LabSpec()))
     tables = []
     for index, node in enumerate(lab.nodes):

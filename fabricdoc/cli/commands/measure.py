@@ -222,21 +222,30 @@ def again(words: Sequence[str], after: NextBench) -> str:
 
 
 def _bench(request: Request, store: Path | None, dry_run: bool, out: Screen) -> int:
-    from fabricdoc.workflow import NextBench, check_request, look, opened_agents, prepare, unready
+    from fabricdoc.workflow import check_request, look, opened_agents, prepare
 
     check_request(request)
-    kept = None if dry_run else open_store(store, write=True)
+    if dry_run:
+        return _planned(request, out)
+    with open_store(store, write=True) as kept:
+        fabric = look(request.specs, out.progress, hashed=True)
+        with opened_agents(request, fabric, out.progress) as agents:
+            return _measured(request, fabric, agents, prepare(request, fabric, agents), kept, out)
+
+
+def _planned(request: Request, out: Screen) -> int:
+    """What would be measured, and what would hinder it; nothing is stored."""
+    from fabricdoc.workflow import NextBench, look, opened_agents, prepare, unready
+
     fabric = look(request.specs, out.progress, hashed=True)
     with opened_agents(request, fabric, out.progress) as agents:
         prepared = prepare(request, fabric, agents)
-        if kept is None:
-            hindered = unready(request, fabric, prepared)
-            out.notes((*prepared.notes, *hindered))
-            out.document(prepared.run, part="plan")
-            if not hindered:
-                out.next_command(again(typed(), NextBench("", without=("--dry-run",))), "measure this")
-            return 0
-        return _measured(request, fabric, agents, prepared, kept, out)
+        hindered = unready(request, fabric, prepared)
+        out.notes((*prepared.notes, *hindered))
+        out.document(prepared.run, part="plan")
+        if not hindered:
+            out.next_command(again(typed(), NextBench("", without=("--dry-run",))), "measure this")
+        return 0
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
@@ -264,13 +273,13 @@ def _resume(
     from fabricdoc.workflow import look, nodes_of, opened_agents, prepare_again, resumed_request
 
     _refuse_beside_resume(context)
-    kept = open_store(store, write=True, make=False)
-    stored = kept.load(run)
-    specs = resolve_nodes(nodes, ports) if nodes else nodes_of(stored, tuple(split(ports)))
-    request = resumed_request(stored, specs, presets=presets, master=master)
-    fabric = look(request.specs, out.progress, hashed=True)
-    with opened_agents(request, fabric, out.progress) as agents:
-        return _measured(request, fabric, agents, prepare_again(request, fabric, agents, stored), kept, out)
+    with open_store(store, write=True, make=False) as kept:
+        stored = kept.load(run)
+        specs = resolve_nodes(nodes, ports) if nodes else nodes_of(stored, tuple(split(ports)))
+        request = resumed_request(stored, specs, presets=presets, master=master)
+        fabric = look(request.specs, out.progress, hashed=True)
+        with opened_agents(request, fabric, out.progress) as agents:
+            return _measured(request, fabric, agents, prepare_again(request, fabric, agents, stored), kept, out)
 
 
 def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepared, kept: RunStore, out: Screen) -> int:
@@ -312,17 +321,17 @@ def recommend(
     out = screen(as_json=as_json)
     wanted = workflow.read_objective(objective) if objective else None
     folders = workflow.read_folders(presets)
-    kept = open_store(store, write=True, make=False)
-    answer = workflow.recommend(
-        kept,
-        run,
-        profile=profile,
-        objective=wanted,
-        presets=folders,
-        step=workflow.read_step(step_ms, tokens_per_step),
-        weights=workflow.read_weights(weights),
-        valid_days=valid_days,
-    )
+    with open_store(store, write=True, make=False) as kept:
+        answer = workflow.recommend(
+            kept,
+            run,
+            profile=profile,
+            objective=wanted,
+            presets=folders,
+            step=workflow.read_step(step_ms, tokens_per_step),
+            weights=workflow.read_weights(weights),
+            valid_days=valid_days,
+        )
     out.document(answer.verdict)
     if not answer.verdict.conclusive and answer.ended != "complete":
         named = f" --store {shlex.quote(str(store))}" if store else ""

@@ -28,7 +28,8 @@ def register(app: typer.Typer) -> None:
 def list_runs(store: Store = None, as_json: Json = False) -> int:
     """List the stored runs, newest first."""
     out = screen(as_json=as_json)
-    out.runs(open_store(store, write=False).list_runs())
+    with open_store(store, write=False) as kept:
+        out.runs(kept.list_runs())
     return 0
 
 
@@ -40,13 +41,13 @@ def show(
 ) -> int:
     """Show a run: its plan and every launch."""
     out = screen(as_json=as_json)
-    kept = open_store(store, write=False)
-    found = kept.load(run)
-    out.document(found)
-    if sizes and not as_json:
-        from fabricdoc.workflow import kept_verdict
+    with open_store(store, write=False) as kept:
+        found = kept.load(run)
+        out.document(found)
+        if sizes and not as_json:
+            from fabricdoc.workflow import kept_verdict
 
-        out.sizes(found, kept_verdict(kept, found.id))
+            out.sizes(found, kept_verdict(kept, found.id))
     return 0
 
 
@@ -82,7 +83,8 @@ def export(
     from fabricdoc.data import export_run
 
     out = screen(as_json=as_json)
-    text = export_run(open_store(store, write=False), run, what, "json" if as_json and output is None else form, output)
+    with open_store(store, write=False) as kept:
+        text = export_run(kept, run, what, "json" if as_json and output is None else form, output)
     if output is None:
         out.text(text)
     else:
@@ -100,8 +102,9 @@ def compare(
     """Compare two runs cell by cell, with the statistics of a verdict; above 1 the second is faster."""
     from fabricdoc.tuning import compare_runs
 
-    kept = open_store(store, write=False)
-    screen(as_json=as_json).document(compare_runs(kept.load(first), kept.load(second), candidate=candidate))
+    with open_store(store, write=False) as kept:
+        compared = compare_runs(kept.load(first), kept.load(second), candidate=candidate)
+    screen(as_json=as_json).document(compared)
     return 0
 
 
@@ -113,13 +116,16 @@ def bring(
     """Import the output of nccl-tests as a run, one launch per file, and show it."""
     from fabricdoc.workflow import import_nccl_tests
 
-    screen(as_json=as_json).document(import_nccl_tests(open_store(store, write=True), files))
+    with open_store(store, write=True) as kept:
+        brought = import_nccl_tests(kept, files)
+    screen(as_json=as_json).document(brought)
     return 0
 
 
 def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store = None, as_json: Json = False) -> int:
     """Remove a run and its samples from the store, and list what is left."""
-    kept = open_store(store, write=True, make=False)
-    kept.remove(run)
-    screen(as_json=as_json).runs(kept.list_runs())
+    with open_store(store, write=True, make=False) as kept:
+        kept.remove(run)
+        left = kept.list_runs()
+    screen(as_json=as_json).runs(left)
     return 0
