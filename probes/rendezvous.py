@@ -1,7 +1,8 @@
 """How the ranks of a launch find each other and step together: one TCPStore, held by rank 0's worker.
 
-The store carries torch's own rendezvous, barriers between shapes, and a farewell that keeps rank 0 alive until
-everybody has read its last answer. It chooses no address: the controller says where the store is.
+The store carries torch's own rendezvous, barriers between shapes, and a farewell that keeps everybody alive until all
+are done, and rank 0 until everybody has read its last answer. It chooses no address: the controller says where the
+store is.
 """
 
 from __future__ import annotations
@@ -60,7 +61,12 @@ class Steps:
         return bytes.fromhex(self._store.get(name).decode())
 
     def farewell(self) -> None:
-        """The last step: the others may leave at once, rank 0 (its process is the store) leaves last."""
+        """The last step: nobody leaves before all have what they wait for, and rank 0 (its process is the store) last.
+
+        A rank whose own call is over may still owe its last bytes to another: NCCL's kernel ends once they lie in a
+        buffer, and its proxy thread, or the peer that reads this GPU's memory, needs the process a little longer.
+        """
+        self.barrier()
         if self._rank == 0:
             if self._world > 1:
                 self._store.wait(["left"])

@@ -66,10 +66,34 @@ def test_rank_zero_leaves_last(store: Any, world: int) -> None:
     assert sorted(left) == list(range(world))
 
 
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_nobody_leaves_while_another_still_measures(store: Any, last: int) -> None:
+    done = threading.Event()
+    early: list[int] = []
+
+    def work(steps: Steps, rank: int) -> None:
+        if rank == last:
+            while store.num_keys() < 1:  # the others have arrived at the farewell, or are about to
+                time.sleep(0.001)
+            done.set()
+        steps.farewell()
+        if not done.is_set():
+            early.append(rank)
+
+    ranks(store, 3, work)
+    assert not early
+
+
 def test_others_do_not_wait_for_each_other_to_leave(store: Any) -> None:
-    Steps(store, 2, 3).farewell()
-    Steps(store, 1, 3).farewell()
-    Steps(store, 0, 3).farewell()
+    gone = [threading.Event() for _ in range(3)]
+
+    def work(steps: Steps, rank: int) -> None:
+        steps.farewell()
+        gone[rank].set()
+        if rank:  # each of the two ends only when all have left
+            assert all(one.wait(LIMIT_S) for one in gone)
+
+    ranks(store, 3, work)
 
 
 @pytest.mark.parametrize("world", [1, 2, 4])
