@@ -52,11 +52,22 @@ def differences(stored: Run, nodes: Sequence[NodeContext], links: Fact[tuple[Lin
             old, new = getattr(before[name], field), getattr(now[name], field)
             if not isinstance(old, Unknown) and not isinstance(new, Unknown) and old != new:
                 yield f"{field} of {name} was {_text(old)}, now {_text(new)}"
+        yield from _variables(before[name], now[name])
     old_links, new_links = _ends(stored.links), _ends(links)
     for gone in sorted(old_links - new_links):
         yield f"the link {' to '.join(gone)} is gone"
     for new in sorted(new_links - old_links):
         yield f"the link {' to '.join(new)} is new"
+
+
+def _variables(before: NodeContext, now: NodeContext) -> Iterator[str]:
+    """What NCCL or gloo would inherit there otherwise than before."""
+    if before.environment is None or now.environment is None:
+        return
+    for name in sorted(before.environment.keys() | now.environment.keys()):
+        old, new = before.environment.get(name), now.environment.get(name)
+        if old != new and name.startswith(("NCCL_", "GLOO_")) and name != "NCCL_VERSION":
+            yield f"{name} in the environment of {before.name} was {old or 'unset'}, now {new or 'unset'}"
 
 
 def _text(value: object) -> str:

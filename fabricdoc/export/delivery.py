@@ -1,7 +1,7 @@
 """Did a preset reach the processes that serve? The one judgement of it: verify-env, the gate and a launch share it.
 
-Judges what was seen; looking at nodes and reading logs are others' jobs. Values the preset does not hold are told, and
-fail nothing: the measurement may have run with them too.
+Judges what was seen; looking at nodes and reading logs are others' jobs. Values that neither the preset holds nor the
+measurement inherited are told, and so is what it inherited and a process lacks; both fail nothing.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def delivery_status(delivery: Delivery) -> ExitStatus:
 def _worker(preset: Preset, arrival: Arrival) -> WorkerDelivery:
     node = next((one for one in preset.nodes if one.name == arrival.node), None)
     pairs = _wanted(preset, node)
+    found, inherited = _found(arrival), node.inherited if node is not None else {}
     return WorkerDelivery(
         node=arrival.node,
         pid=arrival.pid,
@@ -61,7 +62,8 @@ def _worker(preset: Preset, arrival: Arrival) -> WorkerDelivery:
         source=arrival.source,
         library=arrival.library,
         variables=tuple(_choice(judge_variable(arrival, name, value)) for name, value in pairs.items()),
-        extra=_extra(arrival, {line.name for one in preset.nodes for line in one.lines}),
+        extra=_extra(found, {line.name for one in preset.nodes for line in one.lines}, inherited),
+        unlike=_unlike(arrival, found, inherited),
     )
 
 
@@ -79,15 +81,30 @@ def _wanted(preset: Preset, node: NodePreset | None) -> dict[str, str]:
     return dict(sorted(set.intersection(*shared))) if shared else {}
 
 
-def _extra(arrival: Arrival, known: set[str]) -> dict[str, str]:
-    """NCCL's variables in the environment, the files or the log that no node of the preset holds."""
+def _found(arrival: Arrival) -> dict[str, str]:
+    """All that the environment, the files and the log tell, the environment first."""
     found: dict[str, str] = {}
     for fact in (arrival.environ, arrival.echoed):
         found = (dict(fact) if not isinstance(fact, Unknown) else {}) | found
     for file in () if isinstance(arrival.files, Unknown) else arrival.files:
         found = dict(file.values) | found
+    return found
+
+
+def _extra(found: Mapping[str, str], known: set[str], inherited: Mapping[str, str]) -> dict[str, str]:
+    """NCCL's variables that no node of the preset holds and the measurement did not find in its environment."""
     names = sorted(name for name in found if name.startswith("NCCL_") and name not in known and name not in HARMLESS)
-    return {name: found[name] for name in names[:MOST_SHOWN]}
+    return {name: found[name] for name in names[:MOST_SHOWN] if name not in inherited}
+
+
+def _unlike(arrival: Arrival, found: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    """What the measurement inherited and this process has otherwise, or lacks: only of one whose environment is known.
+
+    An env file or a log does not tell what else the process will have.
+    """
+    whole = arrival.pid is not None and not isinstance(arrival.environ, Unknown)
+    names = sorted(name for name in inherited if name not in HARMLESS and (whole or name in found))
+    return {name: inherited[name] for name in names[:MOST_SHOWN] if found.get(name) != inherited[name]}
 
 
 def _answer(workers: Sequence[WorkerDelivery], lost: Sequence[UnseenNode]) -> tuple[str, str]:
@@ -137,7 +154,7 @@ def _findings(workers: Sequence[WorkerDelivery]) -> list[Finding]:
             members = [(one, v) for one in mine for v in one.variables if v.outcome == outcome]
             if members:
                 found.append(_finding(id, node, members, fix))
-        found += _extras(node, mine)
+        found += [*_extras(node, mine), *_unmeasured(node, mine)]
     return found
 
 
@@ -173,6 +190,19 @@ def _extras(node: str, workers: Sequence[WorkerDelivery]) -> list[Finding]:
         return []
     evidence = tuple(Evidence(file=node, text=f"{name}={value}") for name, value in extra.items())
     cause = f"{', '.join(extra)}: set there, but not by the preset"
-    fix = "take it out unless the measurement ran with it too (an image's ENV, nccl.conf, a launch line)"
+    fix = "take it out (an image's ENV, nccl.conf, a launch line), or measure again with it"
     id = "env-not-of-the-preset"
     return [Finding(id=id, severity="warning", subject=node, evidence=evidence, cause=cause, fix=(fix,))]
+
+
+def _unmeasured(node: str, workers: Sequence[WorkerDelivery]) -> list[Finding]:
+    unlike = {name: value for one in workers for name, value in one.unlike.items()}
+    if not unlike:
+        return []
+    evidence = tuple(Evidence(file=node, text=f"measured with {name}={value}") for name, value in unlike.items())
+    cause = f"{', '.join(unlike)}: in the environment when it was measured, and absent or another value there"
+    values = " ".join(f"{name}={shlex.quote(value)}" for name, value in unlike.items())
+    fix = f"set what it was measured with ({values[:200]}), or measure again without"
+    return [
+        Finding(id="env-unlike-measured", severity="warning", subject=node, evidence=evidence, cause=cause, fix=(fix,))
+    ]

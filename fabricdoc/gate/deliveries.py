@@ -5,7 +5,7 @@ Judges nothing again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fabricdoc.model.delivery import Delivery, WorkerDelivery
 from fabricdoc.model.findings import Finding
@@ -32,8 +32,8 @@ def _worker(one: WorkerDelivery, findings: Sequence[Finding]) -> GateCheck:
         found = ", ".join(f"{variable.name} {variable.outcome}" for variable in bad)
     elif unknown:
         found = f"unknown: nothing tells of {', '.join(variable.name for variable in unknown)}"
-    elif one.extra:
-        note = f"besides: {', '.join(one.extra)}"
+    elif one.extra or one.unlike:
+        note = "; ".join(filter(None, (_names("besides", one.extra), _names("not as measured", one.unlike))))
     errors = [line for finding in findings if finding.severity == "error" for line in finding.fix]
     return GateCheck(
         id="delivery",
@@ -44,6 +44,10 @@ def _worker(one: WorkerDelivery, findings: Sequence[Finding]) -> GateCheck:
         note=(note or (f"in {one.source}" if bad else ""))[:200],
         fix=tuple(dict.fromkeys(errors)) if bad else (),
     )
+
+
+def _names(word: str, values: Mapping[str, str]) -> str:
+    return f"{word}: {', '.join(values)}" if values else ""
 
 
 def _unseen(delivery: Delivery) -> Iterator[GateCheck]:

@@ -40,7 +40,11 @@ class Delivered(Frozen):
 
 
 class WorkerDelivery(Frozen):
-    """One process and all its variables; `extra` are NCCL's variables there that the preset does not hold."""
+    """One process and all its variables.
+
+    `extra` are NCCL's variables there that the preset does not hold and the measurement did not run with as they are;
+    `unlike` are those that the measurement inherited, with the values it had, and that are absent or others there.
+    """
 
     node: str
     pid: int | None
@@ -49,6 +53,7 @@ class WorkerDelivery(Frozen):
     library: Fact[str | None]
     variables: tuple[Delivered, ...] = ()
     extra: dict[str, str] = {}
+    unlike: dict[str, str] = {}
 
 
 class UnseenNode(Frozen):

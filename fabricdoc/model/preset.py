@@ -26,12 +26,17 @@ class Line(Frozen):
 
 
 class NodePreset(Frozen):
-    """The variables of one node, in the order they are written, and the python it was measured with."""
+    """The variables of one node, in the order they are written, and the python it was measured with.
+
+    `inherited` are NCCL's variables that were in the environment there while it was measured (an image's ENV) and are
+    no lines: the measurement holds with them, and nobody writes them.
+    """
 
     name: str
     target: str
     python: str = "python3"
     lines: tuple[Line, ...] = ()
+    inherited: dict[str, str] = {}
 
 
 class PortPrint(Frozen):

@@ -234,7 +234,11 @@ class Launch(Frozen):
 
 
 class NodeContext(Frozen):
-    """What a node was when it was measured: the material of the fingerprint. `python` is the one the ranks ran in."""
+    """What a node was when it was measured: the material of the fingerprint. `python` is the one the ranks ran in.
+
+    `environment` is what every rank inherited there: NCCL's variables and a few others (probes/environment), by its
+    agent's environment and NCCL's files; null in a run that kept none of it.
+    """
 
     name: str
     target: str
@@ -245,6 +249,7 @@ class NodeContext(Frozen):
     nccl: Fact[str]
     nvidia_driver: Fact[str]
     gpus: tuple[str, ...] = ()
+    environment: dict[str, str] | None = None
 
 
 class Run(Document):

@@ -22,7 +22,7 @@ def fingerprint(run: Run, fabric: Fabric | None) -> Fingerprint:
 
 
 def _node_print(node: NodeContext, run: Run, fabric: Fabric | None) -> NodePrint:
-    facts = node.model_dump(exclude={"target", "python"})
+    facts = node.model_dump(exclude={"target", "python", "environment"})
     seen = _node(node.name, fabric)
     image: Fact[str] = seen.image.id if seen is not None and isinstance(seen.image, ServerImage) else NOT_READ
     more = {"ports": _ports(node.name, run, fabric), "image": image, "nccl_sha256": _nccl_hash(node.nccl, seen)}

@@ -6,9 +6,11 @@ file and quoting for a consumer are other jobs.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import NodePreset, Preset
-from fabricdoc.model.run import Proof, Run
+from fabricdoc.model.run import NodeContext, Proof, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.tuning.fingerprint import fingerprint
 from fabricdoc.tuning.latencies import latencies_of
@@ -38,13 +40,31 @@ def build_preset(run: Run, verdict: Verdict, fabric: Fabric | None, *, valid_day
         left_unset=(*left_unset(run, sorted(named)), *left_out(run, verdict)),
         expires=expiry(run, valid_days),
         nodes=tuple(
-            NodePreset(name=node.name, target=node.target, python=node.python, lines=lines[node.name])
+            NodePreset(
+                name=node.name,
+                target=node.target,
+                python=node.python,
+                lines=lines[node.name],
+                inherited=inherited(node, {line.name for line in lines[node.name]})
+                if run.plan.backend == "nccl"
+                else {},
+            )
             for node in run.nodes
         ),
         fingerprint=fingerprint(run, fabric),
         ranks_per_node=max((rank.local_rank + 1 for rank in run.plan.ranks), default=1),
         latencies=latencies_of(run, _source(run, verdict)),
     )
+
+
+def inherited(node: NodeContext, own: Collection[str]) -> dict[str, str]:
+    """NCCL's variables that the ranks found in their environment and the preset does not set itself."""
+    known = node.environment or {}
+    return {
+        name: value
+        for name, value in sorted(known.items())
+        if name.startswith("NCCL_") and name.isidentifier() and name.isascii() and name not in own
+    }
 
 
 def _source(run: Run, verdict: Verdict) -> str:

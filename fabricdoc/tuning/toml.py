@@ -6,6 +6,7 @@ env file or a server is the export's job.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -34,7 +35,7 @@ def preset_to_toml(preset: Preset) -> str:
         *_pairs(head),
     ]
     for node in content["nodes"]:
-        lines += ["", "[[nodes]]", *_pairs(node, skip="lines")]
+        lines += ["", "[[nodes]]", *_pairs(_told(node), skip="lines")]
         for line in node["lines"]:
             lines += ["", "[[nodes.lines]]", *_comment(f"{line['kind']}: {line['evidence']}"), *_pairs(_told(line))]
     for node in content["fingerprint"]["nodes"]:
@@ -47,8 +48,8 @@ def preset_to_toml(preset: Preset) -> str:
 
 
 def _told(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line's keys without the number of launches where nothing was measured."""
-    return {key: value for key, value in line.items() if key != "launches" or value}
+    """A table's keys without launches and inherited variables where there were none."""
+    return {key: value for key, value in line.items() if key not in ("launches", "inherited") or value}
 
 
 def _parts(preset: Preset) -> str:
@@ -147,8 +148,13 @@ def _value(value: object) -> str:
         case list():
             return f"[{', '.join(_value(one) for one in value)}]"
         case dict():
-            return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
+            return f"{{ {', '.join(f'{_key(key)} = {_value(one)}' for key, one in value.items())} }}"
     raise TypeError(f"a preset holds no {type(value).__name__}")
+
+
+def _key(name: str) -> str:
+    """A name as TOML's bare key where it can be one, else quoted."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 
 def _escaped(letter: str) -> str:

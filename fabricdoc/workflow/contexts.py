@@ -7,6 +7,7 @@ from typing import Any
 
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
+from fabricdoc.model.host import ServerImage
 from fabricdoc.model.run import NodeContext
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.readiness import Hello
@@ -31,4 +32,14 @@ def _context(node: Node, python: str, hello: Mapping[str, Any]) -> NodeContext:
         nccl=nccl,
         nvidia_driver=node.host.nvidia_driver,
         gpus=tuple(gpu.name if isinstance(gpu.name, str) else "unknown" for gpu in gpus),
+        environment=_environment(node, hello),
     )
+
+
+def _environment(node: Node, hello: Mapping[str, Any]) -> dict[str, str]:
+    """The agent's variables over those of NCCL's files, as NCCL reads them."""
+    conf = node.image.nccl_conf if isinstance(node.image, ServerImage) else node.host.nccl_conf
+    found: dict[str, str] = {}
+    for file in () if isinstance(conf, Unknown) else conf:
+        found = dict(file.values) | found
+    return found | {str(name): str(value) for name, value in (hello.get("environment") or {}).items()}

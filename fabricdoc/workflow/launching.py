@@ -14,7 +14,7 @@ import shlex
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
@@ -48,7 +48,8 @@ class Start:
     """A command about to take this process' place.
 
     `path` is the program found for its first word. `replaced` maps each variable that the environment held with another
-    value to that value; `others` are NCCL's variables there that the preset does not hold, which stay as they are.
+    value to that value; `others` are NCCL's variables there that the preset does not hold, which stay as they are;
+    `unlike` are those it was measured with, by their values then, that are absent or others here.
     """
 
     preset: str
@@ -59,6 +60,7 @@ class Start:
     values: Mapping[str, str]
     replaced: Mapping[str, str]
     others: Mapping[str, str]
+    unlike: Mapping[str, str] = field(default_factory=dict)
 
     def told(self) -> list[str]:
         """What the user should read before the command speaks, one line each."""
@@ -71,6 +73,9 @@ class Start:
         if self.others:
             names = ", ".join(f"{name}={_shown(value)}" for name, value in list(self.others.items())[:MOST_TOLD])
             lines.append(f"set here and not by the preset, kept: {names}")
+        if self.unlike:
+            names = ", ".join(f"{name}={_shown(value)}" for name, value in list(self.unlike.items())[:MOST_TOLD])
+            lines.append(f"measured with, and not so here: {names}")
         return lines
 
 
@@ -136,6 +141,7 @@ def make_start(
         values=values,
         replaced=replaced,
         others=after.workers[0].extra,
+        unlike=after.workers[0].unlike,
     )
 
 

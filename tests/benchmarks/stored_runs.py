@@ -47,7 +47,7 @@ def kept_of(run: Run) -> dict[str, Any]:
     proofs: list[Any] = []
     rows = [_row(launch, shapes, proofs) for launch in run.launches]
     plan = run.plan.model_copy(update={"profile": Path(PROFILE).name})
-    nodes = tuple(node.model_copy(update={"python": "python3"}) for node in run.nodes)
+    nodes = tuple(node.model_copy(update={"python": "python3", "environment": None}) for node in run.nodes)
     bare = run.model_copy(update={"launches": (), "plan": plan, "nodes": nodes})
     whole = bare.model_dump(mode="json", by_alias=True)
     return {"run": whole, "shapes": shapes, "proofs": proofs, "launches": rows}

@@ -86,3 +86,20 @@ def test_a_launch_out_of_course_is_refused_and_one_in_course_is_not() -> None:
     for other in (("c1", "search", 2, 1), ("c0", "confirm", 2, 1), ("c0", "search", 3, 1), ("c0", "search", 2, 0)):
         with pytest.raises(InputError, match="launch 9 is c0 in search block 2, place 1"):
             refuse_other_course(launch, *other)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({"NCCL_NVLS_ENABLE": "0"}, {}, ["NCCL_NVLS_ENABLE in the environment of alpha was 0, now unset"]),
+        ({}, {"GLOO_SOCKET_IFNAME": "eth1"}, ["GLOO_SOCKET_IFNAME in the environment of alpha was unset, now eth1"]),
+        ({"NCCL_VERSION": "1", "CUDA_VISIBLE_DEVICES": "0"}, {"NCCL_VERSION": "2"}, []),
+        (None, {"NCCL_PROTO": "LL"}, []),
+    ],
+)
+def test_what_the_ranks_would_inherit_otherwise_is_named(before, now, told) -> None:
+    stored = _stored()
+    first, other = stored.nodes
+    stored = stored.model_copy(update={"nodes": (first.model_copy(update={"environment": before}), other)})
+    nodes = (first.model_copy(update={"environment": now}), other)
+    assert list(differences(stored, nodes, stored.links)) == told

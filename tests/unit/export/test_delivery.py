@@ -11,6 +11,7 @@ from fabricdoc.export import delivery_status, judge_delivery, wanted_lines
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.host import ConfFile
+from fabricdoc.model.preset import Preset
 from tests.unit.export.presets_made import HEAD, WORKER, node, pair, preset
 
 pytestmark = pytest.mark.unit
@@ -169,3 +170,35 @@ def test_delivered_means_that_what_wins_is_the_presets(environ: dict[str, str], 
     right = [wins.get(name) == value for name, value in HEAD.items() if name != "NCCL_NET"]
     assert (found.answer == "delivered") == (all(right) and wins.get("NCCL_NET", "IB") == "IB")
     assert Delivery.model_validate_json(found.model_dump_json()) == found
+
+
+def measured_with(**values: str) -> Preset:
+    preset = pair()
+    nodes = tuple(one.model_copy(update={"inherited": values}) for one in preset.nodes)
+    return preset.model_copy(update={"nodes": nodes})
+
+
+def test_what_the_measurement_ran_with_is_no_surplus() -> None:
+    with_it = {**HEAD, "NCCL_NVLS_ENABLE": "0"}
+    seen = (process("spark1", with_it), process("spark2", {**WORKER, "NCCL_NVLS_ENABLE": "0"}))
+    found = judge_delivery(measured_with(NCCL_NVLS_ENABLE="0"), seen, {})
+    assert (found.answer, found.findings) == ("delivered", ())
+
+
+def test_what_the_measurement_ran_with_and_a_process_lacks_is_told() -> None:
+    seen = (process("spark1", HEAD), process("spark2", {**WORKER, "NCCL_NVLS_ENABLE": "1"}))
+    found = judge_delivery(measured_with(NCCL_NVLS_ENABLE="0", NCCL_VERSION="2.28.3-1"), seen, {})
+    assert found.answer == "delivered"
+    assert ids(found) == [("env-unlike-measured", "warning", name) for name in ("spark1", "spark2")]
+    assert found.findings[0].evidence[0].text == "measured with NCCL_NVLS_ENABLE=0"
+    assert "NCCL_NVLS_ENABLE=0" in found.findings[0].fix[0]
+    assert [one.extra for one in found.workers] == [{}, {}]
+
+
+def test_of_a_file_or_a_log_only_another_value_is_told() -> None:
+    """What it does not name, the process may have all the same."""
+    preset = measured_with(NCCL_NVLS_ENABLE="0")
+    for values, unlike in ((HEAD, {}), ({**HEAD, "NCCL_NVLS_ENABLE": "1"}, {"NCCL_NVLS_ENABLE": "0"})):
+        arrival = process("spark1", values).model_copy(update={"pid": None})
+        found = judge_delivery(preset, (arrival, process("spark2", {**WORKER, "NCCL_NVLS_ENABLE": "0"})), {})
+        assert found.workers[0].unlike == unlike

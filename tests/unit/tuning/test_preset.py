@@ -141,3 +141,17 @@ def test_a_name_that_only_begins_like_a_port_is_no_proof(synthetic, profile) -> 
     run = run.model_copy(update={"plan": run.plan.model_copy(update={"candidates": (base, *run.plan.candidates[1:])})})
     line = build_preset(run, judge(run, profile), None).nodes[0].lines[-1]
     assert "meets" not in line.evidence
+
+
+def test_what_ranks_inherited_is_kept_beside_the_lines(synthetic, profile) -> None:
+    run = synthetic(effects={}, candidates=(Candidate(name="one", variables={"NCCL_ALGO": "ring"}),)).run()
+    around = {"NCCL_NVLS_ENABLE": "0", "CUDA_VISIBLE_DEVICES": "0", "NCCL_IB_HCA": "x", "NCCL_A B": "1"}
+    nodes = (run.nodes[0].model_copy(update={"environment": around}), *run.nodes[1:])
+    run = run.model_copy(update={"nodes": nodes, "plan": run.plan.model_copy(update={"backend": "nccl"})})
+    preset = build_preset(run, judge(run, profile, "mix"), None)
+    own = {line.name for line in preset.nodes[0].lines}
+    assert preset.nodes[0].inherited == {
+        name: value for name, value in around.items() if name in ("NCCL_IB_HCA", "NCCL_NVLS_ENABLE") and name not in own
+    }
+    assert "NCCL_NVLS_ENABLE" in preset.nodes[0].inherited
+    assert all(not node.inherited for node in preset.nodes[1:]), "not read there"

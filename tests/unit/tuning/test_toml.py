@@ -31,8 +31,9 @@ lines = st.builds(
     effect=st.none() | effects, launches=st.integers(0, 999),
 )  # fmt: skip
 nodes = st.builds(
-    NodePreset, name=words, target=words, lines=st.lists(lines, unique_by=lambda line: line.name, **some).map(tuple)
-)
+    NodePreset, name=words, target=words, lines=st.lists(lines, unique_by=lambda line: line.name, **some).map(tuple),
+    inherited=st.dictionaries(words, words, max_size=2),
+)  # fmt: skip
 ports = st.builds(PortPrint, netdev=words, hca=words | st.none(), mac=facts, mtu=numbers, speed_mbps=numbers,
                   addresses=st.lists(words, **some).map(tuple), peer=words)  # fmt: skip
 prints = st.builds(NodePrint, name=words, hostname=facts, kernel=facts, torch=facts, nccl=facts, nvidia_driver=facts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricdoc.model.documents import Unknown
+from fabricdoc.model.host import ConfFile, ServerImage
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.contexts import contexts
 from tests.fabrics import crossed_pair
@@ -34,3 +35,34 @@ def test_a_torch_without_nccl_and_gpus_that_could_not_be_read_are_no_values() ->
     alpha, _ = contexts(SPECS, fabric, Answered(nccl=None).hello)
     assert alpha.nccl == Unknown(unknown="this torch has no NCCL")
     assert alpha.gpus == ()
+
+
+def test_what_ranks_inherit_is_the_agents_environment_over_nccls_files() -> None:
+    fabric = crossed_pair()
+    conf = (
+        ConfFile(path="/root/.nccl.conf", values={"NCCL_PROTO": "LL", "NCCL_ALGO": "Ring"}),
+        ConfFile(path="/etc/nccl.conf", values={"NCCL_ALGO": "Tree", "NCCL_NVLS_ENABLE": "0"}),
+    )
+    first = fabric.nodes[0]
+    first = first.model_copy(update={"host": first.host.model_copy(update={"nccl_conf": conf})})
+    fabric = fabric.model_copy(update={"nodes": (first, fabric.nodes[1])})
+    agents = Answered()
+    agents.hello["alpha"] |= {"environment": {"NCCL_PROTO": "Simple"}}
+    agents.hello["beta"].pop("environment", None)
+    alpha, beta = contexts(SPECS, fabric, agents.hello)
+    assert alpha.environment == {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring", "NCCL_NVLS_ENABLE": "0"}
+    assert beta.environment == {}
+
+
+def test_in_an_image_its_own_files_count() -> None:
+    fabric = crossed_pair()
+    image = ServerImage(
+        name="vllm",
+        id="sha256:1",
+        nccl_conf=(ConfFile(path="/etc/nccl.conf", values={"NCCL_NET": "IB"}),),
+    )
+    inside = fabric.nodes[0].model_copy(update={"image": image})
+    fabric = fabric.model_copy(update={"nodes": (inside, fabric.nodes[1])})
+    alpha, _ = contexts(SPECS, fabric, Answered().hello)
+    assert isinstance(alpha.environment, dict)
+    assert alpha.environment["NCCL_NET"] == "IB"

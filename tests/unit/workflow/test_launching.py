@@ -234,3 +234,14 @@ def test_a_file_edited_into_what_ranks_can_not_agree_on_starts_nothing(tmp_path:
     assert caught.value.id == "unsafe-preset"
     (tmp_path / "p.toml").write_text(preset_to_toml(pair()))
     assert preset_to_start(str(tmp_path / "p.toml"), None, lambda _: None) == pair()
+
+
+def test_what_it_was_measured_with_and_lacks_here_is_told() -> None:
+    preset = pair()
+    nodes = tuple(one.model_copy(update={"inherited": {"NCCL_NVLS_ENABLE": "0"}}) for one in preset.nodes)
+    preset = preset.model_copy(update={"nodes": nodes})
+    made = start(preset, ENV, name=HEAD)
+    assert dict(made.unlike) == {"NCCL_NVLS_ENABLE": "0"}
+    assert made.told()[-1] == "measured with, and not so here: NCCL_NVLS_ENABLE=0"
+    same = start(preset, {**ENV, "NCCL_NVLS_ENABLE": "0"}, name=HEAD)
+    assert (dict(same.unlike), dict(same.others)) == ({}, {})
