@@ -255,7 +255,8 @@ class NodeContext(Frozen):
 class Run(Document):
     """A whole bench. `status` is complete, interrupted (work so far kept) or running (or killed).
 
-    `resumed` are the times (UTC) at which it was taken up again.
+    `resumed` are the times (UTC) at which it was taken up again. `command` are the words it was begun with, without the
+    program's name; empty where no command began it.
     """
 
     kind: ClassVar[str] = "run"
@@ -268,3 +269,4 @@ class Run(Document):
     links: Fact[tuple[Link, ...]] = ()
     launches: tuple[Launch, ...] = ()
     resumed: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()

@@ -32,12 +32,13 @@ class NextBench:
     adding: tuple[str, ...] = ()
 
 
-def next_bench(request: Request, run: Run, verdict: Verdict, rails: int) -> NextBench | None:
+def next_bench(request: Request, run: Run, verdict: Verdict, rails: int, *, resumed: bool = False) -> NextBench | None:
     """What to measure next after a run that came to no conclusion; None where no bench would say more.
 
-    `rails` are those that the cables prove. More blocks are named only where their number is known to help.
+    `rails` are those that the cables prove. More blocks are named only where their number is known to help. What was
+    asked of a `resumed` run stands in its command alone: one without has no next, and no option that chose is dropped.
     """
-    if verdict.conclusive:
+    if verdict.conclusive or (resumed and (not run.command or _nobody_left(verdict))):
         return None
     if _base_broke(run, verdict):
         return NextBench("measure again, once base is mended")

@@ -89,7 +89,8 @@ def prepare(request: Request, fabric: Fabric, agents: Greeted) -> Prepared:
     )
     estimate = with_check(plan)
     plan = plan.model_copy(update={"weights": dict(request.weights or {}), "estimate": estimate})
-    run = Run(id=new_run_id(), plan=plan, nodes=contexts(request.specs, fabric, agents.hello), links=fabric.links)
+    nodes = contexts(request.specs, fabric, agents.hello)
+    run = Run(id=new_run_id(), plan=plan, nodes=nodes, links=fabric.links, command=tuple(request.command))
     notes = (*chosen.notes, *_batches(profile), *_inherited(agents.hello), *filter(None, [enough, check_budget(plan)]))
     return Prepared(run, profile, request.master or master_of(field.rails, field.names[0]), notes)
 

@@ -55,6 +55,7 @@ class Request:
     deadlines_s: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] | None = None
     step: StepTime | None = None
+    command: Sequence[str] = ()
 
     @property
     def sets(self) -> tuple[str, ...]:

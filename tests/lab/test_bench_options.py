@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,12 @@ def test_events_come_a_line_each_and_the_verdict_last(lab: Lab, tmp_path: Path) 
     assert lines[0]["plan"]["seed"] == run.plan.seed
 
 
+def without_blocks(command: Sequence[str]) -> list[str]:
+    """The words of a bench without its number of blocks."""
+    place = command.index("--blocks")
+    return [*command[:place], *command[place + 2 :]]
+
+
 def test_a_run_that_was_killed_goes_on_to_the_same_plan(lab: Lab, tmp_path: Path) -> None:
     command = Command(
         words(lab, tmp_path, "--blocks", "1", "--seed", "11", "--json-lines"), XDG_STATE_HOME=str(tmp_path)
@@ -79,6 +87,8 @@ def test_a_run_that_was_killed_goes_on_to_the_same_plan(lab: Lab, tmp_path: Path
     assert "--blocks is part of the stored plan" in refused.stderr
     done = said(tmp_path, "bench", "--resume", before.id, *store)
     assert done.returncode == 3, done.stderr
+    asked = done.stderr.partition("next, to measure the blocks that a verdict needs:")[2].replace("\\\n", " ")
+    assert shlex.split(asked) == ["fabricdoc", *without_blocks(before.command), "--blocks", "6"]
     after = stored(tmp_path)
     assert (after.status, after.plan) == ("complete", before.plan)
     assert after.launches[: len(before.launches)] == before.launches

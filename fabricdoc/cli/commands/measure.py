@@ -204,6 +204,7 @@ def _request(
         deadlines_s=workflow.read_deadlines(split(said["deadline"])),
         weights=workflow.read_weights(said["weights"]),
         step=workflow.read_step(said["step_ms"], said["tokens_per_step"]),
+        command=typed(),
     )
 
 
@@ -294,9 +295,9 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     out.sizes(done.run, verdict, telling(done.run, verdict))
     out.rails(done.run, done.rails)
     out.document(verdict)
-    after = None if prepared.resumes else next_bench(request, done.run, verdict, len(rails_of(fabric)))
+    after = next_bench(request, done.run, verdict, len(rails_of(fabric)), resumed=prepared.resumes)
     if after is not None:
-        out.next_command(again(typed(), after), after.why)
+        out.next_command(again(done.run.command, after), after.why)
     return verdict_status(verdict)
 
 

@@ -107,3 +107,16 @@ def test_the_blocks_to_ask_settle_one_of_the_open_ones() -> None:
     told = verdict(("a", "inconclusive", 40), ("b", "inconclusive", 14), ("c", "better", 9))
     assert blocks_to_ask(told, 3) == 14, "those that are settled do not count"
     assert blocks_to_ask(told, 20) == 20
+
+
+def test_a_run_that_was_taken_up_goes_on_as_it_was_begun() -> None:
+    noisy = verdict(("a", "inconclusive", 14))
+    begun = run("ok").model_copy(update={"command": ("bench", "--nodes", "a,b")})
+    assert next_bench(Request(SPECS), begun, noisy, 2, resumed=True) == next_bench(Request(SPECS), begun, noisy, 2)
+
+
+def test_of_a_run_taken_up_no_option_is_dropped_and_without_its_command_nothing_is_said() -> None:
+    noisy, gone = verdict(("a", "inconclusive", 14)), verdict(("a", "failed", None))
+    begun = run("ok").model_copy(update={"command": ("bench", "--nodes", "a,b")})
+    assert next_bench(Request(SPECS), begun, gone, 2, resumed=True) is None
+    assert next_bench(Request(SPECS), run("ok").model_copy(update={"command": ()}), noisy, 2, resumed=True) is None
