@@ -53,8 +53,10 @@ def stored(folder: Path) -> Run:
         return store.load()
 
 
-def test_events_come_a_line_each_and_the_verdict_last(lab: Lab, tmp_path: Path) -> None:
-    done = said(tmp_path, *words(lab, tmp_path, "--blocks", "1", "--json-lines"))
+def test_events_come_a_line_each_and_the_verdict_last_with_several_ranks_on_a_node_too(
+    lab: Lab, tmp_path: Path
+) -> None:
+    done = said(tmp_path, *words(lab, tmp_path, "--blocks", "1", "--json-lines", "--ranks-per-node", "2"))
     assert done.returncode == 3, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["schema"] for line in lines[:-1]] == ["fabricdoc/event/1"] * (len(lines) - 1)
@@ -64,6 +66,12 @@ def test_events_come_a_line_each_and_the_verdict_last(lab: Lab, tmp_path: Path) 
     ended = [line["launch"] for line in lines if line.get("event") == "launch-ended"]
     assert [launch["number"] for launch in ended] == [launch.number for launch in run.launches]
     assert lines[0]["plan"]["seed"] == run.plan.seed
+    assert [(one.node, one.local_rank) for one in run.plan.ranks] == [
+        (node.name, local) for node in lab.nodes for local in (0, 1)
+    ]
+    well = [one for one in run.launches if one.candidate != "default"]
+    assert [one.reason for one in well] == [""] * len(well)
+    assert all(cell.correct for one in well for cell in one.cells)
 
 
 def without_blocks(command: Sequence[str]) -> list[str]:
