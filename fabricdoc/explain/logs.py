@@ -41,7 +41,7 @@ def read_log(material: Material, blocks: Iterable[str]) -> None:
     """Add what a log tells to `material`."""
     collector = _Collector(material)
     texts = (_dialect(block, collector) for block in blocks)
-    reader = LogReader(texts, heard=collector.heard, enough=OF_ONE, without=DROPPED)
+    reader = LogReader(texts, heard=collector.heard, enough=OF_ONE, enough_warnings=OF_WARNINGS, without=DROPPED)
     for event in reader:
         if event.name not in DROPPED:
             collector.take(event)
@@ -82,7 +82,7 @@ class _Collector:
         self._counts: dict[Process | None, dict[str, int]] = {None: {}}
         self._clocks: dict[Process, str] = {}
         self._rules: dict[str, Rule] = {rule.event: rule for rule in load_rules()}
-        self.heard: dict[str, dict[str, int]] = {}
+        self.heard: dict[str, dict[str, int]] = {"": self._counts[None]}
         self.prefixed = False
         self.old = False
 
@@ -136,7 +136,7 @@ class _Collector:
             return None, self._counts[None]
         counts = self._counts.setdefault(process, {})
         self._material.hosts[said.host] = None
-        if not said.place:
+        if speaker(front) == said:
             self._remember(front, process, counts)
         return process, counts
 
@@ -145,5 +145,6 @@ class _Collector:
         if len(self._fronts) >= MOST_PROCESSES:
             self._fronts.clear()
             self.heard.clear()
+            self.heard[""] = self._counts[None]
         self._fronts[front] = process
         self.heard[front] = counts

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from fabricdoc.files import own_folder
 
@@ -51,17 +51,33 @@ class Rule:
     use: Use = "event"
 
 
+class Said(Protocol):
+    """A line whose groups are asked for: the message behind the level word, and the whole line."""
+
+    @property
+    def message(self) -> str:
+        """What follows the level word."""
+
+    @property
+    def whole(self) -> str:
+        """The end of the head, the level word and the message."""
+
+
 class Found:
     """What a text turned out to be: the event's name and the regex's named groups that took part, made when asked.
 
-    `silent`: a reader has more to do than to hand it on (a quiet row is only counted).
+    `silent`: a reader has more to do than to hand it on (a quiet row is only counted). `alike` serves every text of
+    the same shape (`shape_of`): it makes the groups of each anew.
     """
 
-    __slots__ = ("_groups", "_match", "event", "silent")
+    __slots__ = ("_groups", "_match", "alike", "event", "silent")
 
-    def __init__(self, event: str, match: re.Match[str] | None = None, silent: bool = False) -> None:
+    def __init__(
+        self, event: str, match: re.Match[str] | None = None, silent: bool = False, alike: Found | None = None
+    ) -> None:
         self.event = event
         self.silent = silent
+        self.alike = alike or self
         self._match = match
         self._groups: Mapping[str, str] | None = None
 
@@ -72,23 +88,34 @@ class Found:
             self._groups = _named(self._match)
         return self._groups
 
-    def groups_in(self, _message: str) -> Mapping[str, str]:
+    def groups_in(self, _said: Said) -> Mapping[str, str]:
         """The groups, where the text is at hand again."""
         return self.groups
 
 
 class Deferred(Found):
-    """A row whose needles decide: the regex runs when the groups are asked for. One object serves all its texts."""
+    """A row whose regex runs when the groups are asked for. One object serves all its texts."""
 
     __slots__ = ("_regex",)
 
     def __init__(self, rule: Rule) -> None:
-        super().__init__(rule.event)
+        super().__init__(rule.event, silent=rule.use == "quiet")
         self._regex = rule.regex
 
-    def groups_in(self, message: str) -> Mapping[str, str]:
-        """The groups of the regex in `message`; none where a line was cut."""
-        return _named(self._regex.search(message))
+    def groups_in(self, said: Said) -> Mapping[str, str]:
+        """The groups of the regex in the message; none where a line was cut."""
+        return _named(self._regex.search(said.message))
+
+
+class OfWhole(Deferred):
+    """A row that is tried on the whole line: a WARN line's front, a report's line. `msg` is there in any case."""
+
+    __slots__ = ()
+
+    def groups_in(self, said: Said) -> Mapping[str, str]:
+        """The groups of the regex in the line; the message alone, where its front has an unknown form."""
+        match = self._regex.search(said.whole)
+        return _named(match) if match else MappingProxyType({"msg": said.message})
 
 
 def _named(match: re.Match[str] | None) -> Mapping[str, str]:
@@ -127,26 +154,27 @@ def kind_of(word: str) -> str:
 class Try(NamedTuple):
     """One alternative of a row's needles: `needle` and all of `others` in the text, and `end` at its end.
 
-    `deferred` serves all texts of a row of calls, None for other rows.
+    `deferred` serves all texts of the row; of a row of calls (`call`) it is the answer without a regex.
     """
 
     needle: str
     others: tuple[str, ...]
     end: str
     rule: Rule
-    deferred: Found | None
+    deferred: Found
+    call: bool
 
 
 def _tries(rule: Rule) -> Iterator[Try]:
-    deferred = Deferred(rule) if rule.use == "call" else None
+    deferred = (Deferred if rule.scope in ("message", "any") else OfWhole)(rule)
     for needles in rule.needles:
         plain = tuple(needle for needle in needles if not needle.endswith("$"))
         end = next((needle[:-1] for needle in needles if needle.endswith("$")), "")
-        yield Try(plain[0] if plain else end, plain[1:], end, rule, deferred)
+        yield Try(plain[0] if plain else end, plain[1:], end, rule, deferred, rule.use == "call")
 
 
 def _up_to_calls(tries: list[Try]) -> tuple[Try, ...]:
-    last = max((number for number, one in enumerate(tries, 1) if one.deferred), default=0)
+    last = max((number for number, one in enumerate(tries, 1) if one.call), default=0)
     return tuple(tries[:last])
 
 
@@ -170,7 +198,7 @@ class Finder:
         return (tries and self._try(tries, text)) or self._try(self._any, text)
 
     def _try(self, tries: list[Try], text: str) -> Found | None:
-        for needle, others, end, rule, deferred in tries:
+        for needle, others, end, rule, deferred, call in tries:
             if needle not in text:
                 continue
             for other in others:
@@ -179,11 +207,11 @@ class Finder:
             else:
                 if end and not text.endswith(end):
                     continue
-                if deferred:
+                if call:
                     return deferred
                 self.tried += 1
                 if match := rule.regex.search(text):
-                    return Found(rule.event, match, rule.use == "quiet")
+                    return Found(rule.event, match, deferred.silent, deferred)
         return None
 
 

@@ -4,18 +4,20 @@ It takes a string, or any iterable of lines or blocks of lines (`sources` reads 
 codes and what a launcher puts in front, and yields an `Event` for every line the table knows; lines it does not know
 are counted, never guessed. It judges nothing: `proof` says what a launch did, other rooms look for causes.
 
-A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them. Who has
-heard enough of a process says so, and lines of that kind are then counted without an object of their own.
+A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them, and what
+each shape of a message is (`shapes`), since most others differ in their numbers alone. Who has heard enough of a
+process says so, and lines of that kind, warnings too, are then counted without an object of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
-from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, Try, event_table
+from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, OfWhole, Try, event_table
+from fabricdoc.nccl.shapes import LONGEST, shape_of
 from fabricdoc.nccl.speakers import front_of
 
 __all__ = ["MAX_LINE", "MAX_PREFIX", "Event", "LogReader", "clean", "read_events"]
@@ -44,7 +46,24 @@ _AFTER_LEVEL = len(_INFO)
 _UNKNOWN = Found("", silent=True)
 _COUNTED = Found("", silent=True)
 _NOT_NCCL = Found("-", silent=True)
-_OTHERS = frozenset({"-", *(f"prefix.{level.lower()}" for level in PREFIXED)})
+_WARNED = "prefix.warn"
+
+
+class _Complaint(Found):
+    """A WARN, ATTN or DIAG line: `first` is the prefix event, `others` what its message and its line say.
+
+    `events` are the names of all that are to be handed on.
+    """
+
+    __slots__ = ("events", "first", "others")
+
+    def __init__(self, first: Found, others: Sequence[Found], without: Collection[str]) -> None:
+        same = all(one.alike is one for one in others)
+        alike = None if same else _Complaint(first, [one.alike for one in others], without)
+        super().__init__(first.event, silent=True, alike=alike)
+        self.first = first
+        self.others = tuple(others)
+        self.events = tuple(one.event for one in (first, *others) if one.event not in without)
 
 
 class Event:
@@ -70,7 +89,7 @@ class Event:
     @property
     def groups(self) -> Mapping[str, str]:
         """The regex's named groups that took part."""
-        return self._found.groups_in(self.message)
+        return self._found.groups_in(self)
 
     @property
     def level(self) -> str:
@@ -81,6 +100,11 @@ class Event:
     def message(self) -> str:
         """What follows the level word; the whole line where there is none."""
         return self.body.partition(" ")[2] if self.body else self.head
+
+    @property
+    def whole(self) -> str:
+        """The end of the head, the level word and the message: what rows of the scopes prefix and line are tried on."""
+        return f"{self.head[-MAX_PREFIX:]}{_MARK}{self.body[:MAX_LINE]}"
 
     @property
     def text(self) -> str:
@@ -108,7 +132,8 @@ class LogReader:
     rest: other programs' lines, continuation lines, blanks.
 
     A log of gigabytes says the same again and again. `heard`, filled by who reads, holds how often each event came
-    from a front (`speakers.front_of`); of one that came `enough` times a line without a WARN is only counted there.
+    from a front (`speakers.front_of`, "" for lines without NCCL's prefix); of one that came `enough` times a line is
+    only counted there; for a WARN line that is `enough_warnings`, and all that it says must have come often enough.
     `spoke` is then the head of the last such line ("" for none since who reads set it so). Events in `without` are
     known, and never handed on where NCCL's INFO says them.
     """
@@ -120,22 +145,25 @@ class LogReader:
         *,
         heard: Mapping[str, dict[str, int]] | None = None,
         enough: int = 1,
+        enough_warnings: int | None = None,
         without: Collection[str] = (),
     ) -> None:
         self._blocks = blocks_of(log)
         self._table = table or event_table()
         self._memory: dict[str, Found] = {}
+        self._shapes: dict[bytes, Found] = {}
+        self._bares: dict[bytes, Found] = {}
         self._heard, self._enough, self._without = heard, enough, without
+        self._enough_of = {_WARNED: enough if enough_warnings is None else enough_warnings}
         self._calls = {_INFO + word: self._answers(tries) for word, tries in self._table.find_message.calls.items()}
-        self._warned: dict[tuple[str, str], tuple[Found, ...]] = {}
+        self._fronts = {level: _front_rule(self._table, level) for level in PREFIXED}
         self.spoke = ""
         self.lines = self.known = self.unknown = self.foreign = self.unknown_warnings = 0
 
     def _answers(self, tries: Iterable[Try]) -> tuple[Try, ...]:
         """Rows of calls that give what is to be handed on."""
         return tuple(
-            one._replace(deferred=_COUNTED) if one.deferred and one.rule.event in self._without else one
-            for one in tries
+            one._replace(deferred=_COUNTED) if one.call and one.rule.event in self._without else one for one in tries
         )
 
     def __iter__(self) -> Iterator[Event]:
@@ -176,8 +204,13 @@ class LogReader:
                     yield Event(found, line, head, body)
             elif found is _UNKNOWN:
                 unknown += 1
-            elif found.event in _OTHERS:
-                yield from self._other(head, body, line)
+            elif isinstance(found, _Complaint):
+                known += 1
+                self.unknown_warnings += not found.others
+                if heard is None or not self._is_old(found, head):
+                    yield from _handed(found, line, head, body)
+            elif found is _NOT_NCCL:
+                yield from self._bare(head + _MARK + body, line)
             else:
                 known += 1
             line += 1
@@ -192,21 +225,28 @@ class LogReader:
 
     def _learn(self, body: str) -> Found:
         """What "LEVEL message" is; remembered, unless it is one of the calls that never come twice."""
-        for needle, others, end, _rule, call in self._calls.get(body[: body.find(" ", _AFTER_LEVEL)], ()):
+        for needle, others, end, _rule, deferred, call in self._calls.get(body[: body.find(" ", _AFTER_LEVEL)], ()):
             if needle in body and body.endswith(end) and all(map(body.__contains__, others)):
-                if call is None or len(body) > LONGEST_REMEMBERED:
+                if not call or len(body) > LONGEST_REMEMBERED:
                     break
-                return call
-        found = self._kind(body[:MAX_LINE])
+                return deferred
+        if len(body) > LONGEST:
+            return self._kind(body[:MAX_LINE])
+        shape = shape_of(body)
+        found = self._shapes.get(shape)
+        if found is None:
+            found = self._kind(body)
+            _keep(self._shapes, shape, found.alike)
         if len(body) <= LONGEST_REMEMBERED:
             self._memory[body] = found
         return found
 
     def _kind(self, body: str) -> Found:
-        """`_NOT_NCCL` where no level word comes first, the prefix event for a WARN."""
+        """What the table says of a body; `_NOT_NCCL` where no level word comes first."""
         level, _, message = body.partition(" ")
         if level in PREFIXED:
-            return Found(f"prefix.{level.lower()}", silent=True)
+            said = (self._table.find_line(_MARK + body), self._table.find_message(message))
+            return _Complaint(self._fronts[level], [found for found in said if found], self._without)
         if level not in LEVELS:
             return _NOT_NCCL
         found = self._table.find_message(message) or _UNKNOWN
@@ -215,36 +255,28 @@ class LogReader:
     def _uncounted(self, head: str, body: str, line: int) -> Iterator[Event]:
         """The events of the first of two messages that two ranks wrote on one line: the second one counts the line."""
         found = self._kind(body[:MAX_LINE])
-        if found.event in _OTHERS:
-            before = self.known, self.foreign, self.unknown_warnings
-            yield from self._other(head, body, line)
-            self.known, self.foreign, self.unknown_warnings = before
+        if isinstance(found, _Complaint):
+            yield from _handed(found, line, head, body)
+        elif found is _NOT_NCCL:
+            before = self.known, self.foreign
+            yield from self._bare(head + _MARK + body, line)
+            self.known, self.foreign = before
         elif not found.silent:
             yield Event(found, line, head, body)
 
-    def _other(self, head: str, body: str, line: int) -> Iterator[Event]:
-        """A WARN, ATTN or DIAG line, or a line that only holds the word NCCL."""
-        level, _, message = body[:MAX_LINE].partition(" ")
-        if level not in PREFIXED:
-            yield from self._bare(head + _MARK + body, line)
-            return
-        founds = self._warned.get((head, body))
-        if founds is None:
-            founds = self._warning(level, message, f"{head[-MAX_PREFIX:]}{_MARK}{body[:MAX_LINE]}")
-            if len(head) + len(body) <= LONGEST_REMEMBERED:
-                if len(self._warned) > MAX_REMEMBERED:
-                    self._warned.clear()
-                self._warned[head, body] = founds
-        self.known += 1
-        if len(founds) == 1:
-            self.unknown_warnings += 1
-        for found in founds:
-            yield Event(found, line, head, body[:MAX_LINE])
-
-    def _warning(self, level: str, message: str, whole: str) -> tuple[Found, ...]:
-        """What a WARN, ATTN or DIAG line is, the prefix event first."""
-        first = self._table.find_prefix(whole) or _spoken(f"prefix.{level.lower()}", message)
-        return first, *(found for found in (self._table.find_line(whole), self._table.find_message(message)) if found)
+    def _is_old(self, found: _Complaint, head: str) -> bool:
+        """Whether all that a warning says was heard enough from where it comes: then it is counted there."""
+        assert self._heard is not None
+        counts = self._heard.get(head) or self._heard.get(front_of(head))
+        if not counts:
+            return False
+        for event in found.events:
+            if counts.get(event, 0) < self._enough_of.get(event, self._enough):
+                return False
+        for event in found.events:
+            counts[event] += 1
+        self.spoke = head
+        return True
 
     def _foreign(self, text: str, line: int) -> Iterator[Event]:
         """The whole lines of `text` (its last, unfinished one is the next line's head)."""
@@ -261,13 +293,46 @@ class LogReader:
                 self.foreign += 1
 
     def _bare(self, text: str, line: int) -> Iterator[Event]:
-        found = self._table.find_bare(text[:MAX_LINE]) if text else None
-        if found:
-            self.known += 1
-            if not found.silent:
-                yield Event(found, line, text[:MAX_LINE], "")
-        else:
+        found = self._bare_kind(text[:MAX_LINE]) if text else _UNKNOWN
+        if found is _UNKNOWN:
             self.foreign += 1
+            return
+        self.known += 1
+        if found.silent:
+            return
+        counts = self._heard.get("") if self._heard else None
+        if counts and counts.get(found.event, 0) >= self._enough:
+            counts[found.event] += 1
+        else:
+            yield Event(found, line, text[:MAX_LINE], "")
+
+    def _bare_kind(self, text: str) -> Found:
+        if len(text) > LONGEST:
+            return self._table.find_bare(text) or _UNKNOWN
+        shape = shape_of(text)
+        found = self._bares.get(shape)
+        if found is None:
+            found = self._table.find_bare(text) or _UNKNOWN
+            _keep(self._bares, shape, found.alike)
+        return found
+
+
+def _keep(memory: dict[bytes, Found], shape: bytes, found: Found) -> None:
+    if len(memory) >= MAX_REMEMBERED:
+        memory.clear()
+    memory[shape] = found
+
+
+def _front_rule(table: EventTable, level: str) -> Found:
+    """The prefix event of a level: its groups come from the line."""
+    event = f"prefix.{level.lower()}"
+    return OfWhole(table.rules[event]) if event in table.rules else Found(event)
+
+
+def _handed(found: _Complaint, line: int, head: str, body: str) -> Iterator[Event]:
+    """The events of a WARN, ATTN or DIAG line, the prefix event first."""
+    for one in (found.first, *found.others):
+        yield Event(one, line, head, body[:MAX_LINE])
 
 
 def _second(body: str, head: str) -> int:
@@ -283,11 +348,6 @@ def _where(front: str, head: str) -> int:
     """
     host = head.split(":")[0].rpartition(" ")[2]
     return max(front.split(":")[0].rfind(host), 0) if host else 0
-
-
-def _spoken(event: str, message: str) -> Found:
-    """A warning whose prefix has an unknown form: its message alone."""
-    return Found(event, re.compile(r"(?P<msg>.*)", re.DOTALL).match(message))
 
 
 def read_events(log: str | Iterable[str]) -> Iterator[Event]:

@@ -44,8 +44,13 @@ class Speaker:
 
 
 def front_of(head: str) -> str:
-    """The last two words of a head, "HOST:PID:TID [GPU]": clocks, which change with every line, stand before them."""
+    """The end of a head that says who speaks: clocks, which change with every line, stand before it.
+
+    "HOST:PID:TID [GPU]", and where a WARN names its place what follows: " FILE:LINE", " FILE:LINE (FUNCTION)".
+    """
     last = head.rfind(" ")
+    if head[-1:] != "]" and (gpu := head.rfind(" [")) > 0:
+        last = gpu
     return head[head.rfind(" ", 0, last) + 1 :] if last > 0 else head
 
 

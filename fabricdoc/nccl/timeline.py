@@ -179,7 +179,7 @@ class TimelineReader:
         if one is None and len(self._by_process) < MOST_RANKS:
             one = self._by_process[key] = Timeline(source, said.host, said.pid, said.gpu)
             self.result.ranks.append(one)
-        if one is not None and not said.place:
+        if one is not None and speaker(front) == said:
             if len(self._by_front) >= MOST_RANKS:
                 self._forget()
             self._by_front[front] = one

@@ -51,6 +51,31 @@ def test_lines_that_repeat_are_kept_a_few_times() -> None:
     assert events.count("prefix.warn") == OF_WARNINGS
 
 
+@pytest.mark.parametrize("clock", ["", "[2026-11-30 10:{0:02d}:{1:02d}] ", "2026-11-30T10:{0:02d}:{1:02d}.1Z 0: "])
+@pytest.mark.parametrize("function", ["", " (ncclIbRtrQp)"])
+def test_a_storm_keeps_its_first_lines_verbatim_and_what_comes_late_in_it(clock: str, function: str) -> None:
+    line = "{0}alpha:7:{1} [0] transport/net_ib.cc:99{2} NCCL WARN {3}\n"
+    said = "NET/IB : Got completion from peer 10.0.0.2<{0}> with error 12, opcode 0, len 0, vendor err 129 (Recv)"
+    lines = [
+        line.format(
+            clock.format(at // 60, at % 60), 8 + at % 3, function, said.format(at) if at != 900 else "Message x"
+        )
+        for at in range(1000)
+    ]
+    lines[700] = (
+        lines[700]
+        .replace("net_ib.cc:99", "net_ib.cc:100")
+        .replace("NET/IB : Got", "Bootstrap : no socket interface found")
+    )
+    material = read("".join(lines))
+    kept = [(one.event, one.spot.line) for one in material.seen]
+    assert [at for event, at in kept if event == "prefix.warn"] == list(range(1, OF_WARNINGS + 1))
+    assert [at for event, at in kept if event == "err.cqe.old"] == list(range(1, OF_ONE + 1))
+    assert [at for event, at in kept if event == "boot.none"] == [701]
+    assert all(one.spot.text + "\n" == lines[one.spot.line - 1] for one in material.seen)
+    assert (material.lines, material.unknown_warnings) == (1000, 1)
+
+
 def test_every_process_has_its_own_few() -> None:
     text = "".join(log("alpha", *["Using network IB"] * 50, gpu=gpu, pid=100 + gpu) for gpu in range(4))
     assert len(read(text).seen) == 4 * OF_ONE

@@ -226,6 +226,61 @@ def test_what_was_heard_enough_is_counted_and_the_rest_is_the_same(clock: str) -
     assert (reader.foreign, reader.unknown_warnings) == (plain.foreign, plain.unknown_warnings)
 
 
+STORM = "[2026-11-29 15:{0:02d}:{1:02d}] n1:5:6 [0] {3}NCCL WARN {2}\n"
+SAID = (
+    "Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1, curr state INIT, next state RTR, "
+    "local GID index {0}, local GID ::ffff:10.0.0.1, remote GID ::ffff:10.0.0.{0}",
+    "NET/IB : Got completion from peer 10.0.0.2<{0}> with error 12, opcode 0, len {0}, vendor err 129 (Recv)",
+    "nothing that anybody knows, {0} times at 0x7f{0:x}",
+)
+
+
+@pytest.mark.parametrize("place", ["transport/net_ib.cc:2268 ", "misc/socket.cc:72 (socketTryAccept) ", ""])
+@pytest.mark.parametrize("said", SAID)
+def test_a_storm_of_changing_warnings_is_counted_like_lines_without_a_warning(said: str, place: str) -> None:
+    lines = [STORM.format(at // 60 % 60, at % 60, said.format(at), place) for at in range(300)]
+    kept: list[Event] = []
+    heard: dict[str, dict[str, int]] = {}
+    reader = LogReader("".join(lines), heard=heard, enough=3, enough_warnings=5)
+    for event in reader:
+        kept.append(event)
+        counts = heard.setdefault(front_of(event.head), {})
+        counts[event.name] = counts.get(event.name, 0) + 1
+    plain = LogReader("".join(lines))
+    events = list(plain)
+    assert kept == [event for event in events if event.line <= 5], "no line is handed on in part"
+    (counts,) = heard.values()
+    assert counts == dict.fromkeys({event.name for event in events}, 300)
+    assert (
+        (reader.known, reader.unknown_warnings)
+        == (plain.known, plain.unknown_warnings)
+        == (300, 300 * (said == SAID[2]))
+    )
+    assert reader.spoke == STORM.format(4, 59, "", place).partition(" NCCL ")[0]
+
+
+def test_a_new_complaint_in_the_midst_of_a_storm_is_handed_on() -> None:
+    lines = [STORM.format(1, at % 60, SAID[0].format(at), "a.cc:1 ") for at in range(100)]
+    lines[60] = STORM.format(2, 2, SAID[1].format(7), "a.cc:1 ")
+    heard: dict[str, dict[str, int]] = {}
+    found = []
+    for event in LogReader("".join(lines), heard=heard):
+        found.append((event.line, event.name))
+        counts = heard.setdefault(front_of(event.head), {})
+        counts[event.name] = counts.get(event.name, 0) + 1
+    assert found == [(1, "prefix.warn"), (1, "err.modify_qp"), (61, "prefix.warn"), (61, "err.cqe.old")]
+
+
+def test_lines_of_other_programs_are_counted_too_when_heard_enough() -> None:
+    text = "".join(f"[rank{at}]: ncclSystemError: 0x{at:x}\n" for at in range(50))
+    heard = {"": {"torch.result": 0}}
+    found = []
+    for event in LogReader(text, heard=heard, enough=4):
+        found.append(event.line)
+        heard[""][event.name] += 1
+    assert found == [1, 2, 3, 4] and heard[""] == {"torch.result": 50}
+
+
 def test_who_spoke_last_is_told_when_its_line_was_only_counted() -> None:
     heard = {"n1:77:77 [0]": {"net.used": 1}}
     reader = LogReader(f"0: {NETWORK}\nNCCL version 2.19.3+cuda12.2\n", heard=heard)

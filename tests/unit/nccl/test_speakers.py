@@ -88,15 +88,31 @@ def test_no_text_breaks_it(head: str) -> None:
         ("n1:7:8 [3]", "n1:7:8 [3]"),
         ("2026-11-29 15:12:36 0: n1:7:8 [3]", "n1:7:8 [3]"),
         ("n1:7:8", "n1:7:8"),
+        ("[2026-11-29 15:12:36] n1:7:8 [3] misc/socket.cc:72", "n1:7:8 [3] misc/socket.cc:72"),
+        ("15:12:36 n1:7:8 [3] init.cc:12 (initTransportsRank)", "n1:7:8 [3] init.cc:12 (initTransportsRank)"),
+        ("15:12:36 n1:7:8 [3] 123.456 init.cc:12", "n1:7:8 [3] 123.456 init.cc:12"),
+        ("[15:12:36] n1:7:8 a.cc:1", "n1:7:8 a.cc:1"),
         (" x", " x"),
         ("a  ", " "),
         ("", ""),
     ],
 )
-def test_the_front_is_the_last_two_words(head: str, front: str) -> None:
+def test_the_front_is_what_stands_behind_the_clock(head: str, front: str) -> None:
     assert front_of(head) == front
 
 
-@given(st.text(alphabet=" a:1[]", max_size=20))
+PIECES = ["15:12:36", "[2026-11-29 15:12:36]", "0:", "n1:7:8", "n2:7:8", "[3]", "a.cc:1", "(f)", "1.5", "x|n1:7:8"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=7), st.lists(st.sampled_from(PIECES), max_size=3))
+def test_heads_of_one_front_are_one_speakers(words: list[str], before: list[str]) -> None:
+    """What is remembered by a front must hold for every head that ends in it: clocks and launchers in front of it."""
+    front = front_of(" ".join(words))
+    if (said := speaker(front)) is not None:
+        other = " ".join([*before, front])
+        assert front_of(other) != front or speaker(other) == said
+
+
+@given(st.text(alphabet=" a:1[]()", max_size=20))
 def test_a_front_is_the_end_of_its_head_and_its_own_front(head: str) -> None:
     assert head.endswith(front_of(head)) and front_of(front_of(head)) == front_of(head)
