@@ -20,15 +20,14 @@ DROPPED = frozenset({"tune.op", "tune.op.old", "coll.call", "backtrace", "topo.p
 
 
 OLD_DIALECT = re.compile(
-    r"(?m)^((?:[^\n]{0,160}[ >|])?\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] (?:[\w./-]{1,100}:\d{1,6} )?)(INFO|WARN) "
+    r"(?m)^((?:[^\n]{0,160}?[ >|])??\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] (?:[\w./-]{1,100}:\d{1,6} )?)(INFO|WARN) "
 )
 """NCCL before 2.4 wrote its level word without its name."""
 _OLD_HINT = re.compile(r":\d{1,10} \[\d{1,4}\] (?:INFO|WARN|[\w./-]{1,100}:\d{1,6} WARN) ")
-_OLD_WORDS = ("] INFO ", " WARN ")
-"""What such a line holds: looked for first, since most logs have none."""
 
+_LAST = re.compile(r"Last error: ?\n")
 LAST_ERROR = re.compile(
-    r"(?m)^(?P<said>(?:\d{4}-\d\d-\d\d[T ]\S{8,40} )?(?P<front>[^\n]{0,160}?)Last error: ?\n"
+    r"(?P<said>(?:\d{4}-\d\d-\d\d[T ]\S{8,40} )?(?P<front>[^\n]{0,160}?)Last error: ?\n"
     r"(?:\d{4}-\d\d-\d\d[T ]\S{8,40} )?(?P=front))"
     r"(?!Exception raised|Traceback|frame #|Last error)(?=\w)"
 )
@@ -56,16 +55,29 @@ def read_log(material: Material, blocks: Iterable[str]) -> None:
 def _dialect(block: str, collector: _Collector) -> str:
     """A block in today's form; where it was in the old one, the collector writes the lines back as they were."""
     if "Last error:" in block:
-        block = LAST_ERROR.sub(rf"\g<said>{_QUOTED}", _plain(block))
-    if (
-        "] NCCL INFO " in block
-        or not any(word in block for word in _OLD_WORDS)
-        or not _OLD_HINT.search(block)
-        or not OLD_DIALECT.search(block)
-    ):
+        block = _with_last_errors(_plain(block))
+    if "] NCCL INFO " in block or not _may_be_old(block) or not OLD_DIALECT.search(block):
         return block
     collector.old = True
     return OLD_DIALECT.sub(r"\1NCCL \2 ", _plain(block))
+
+
+def _may_be_old(block: str) -> bool:
+    """Whether a level word stands without NCCL's name, and behind a front: most logs have none."""
+    bare = "] INFO " in block or block.count(" WARN ") > block.count(" NCCL WARN ")
+    return bare and _OLD_HINT.search(block) is not None
+
+
+def _with_last_errors(block: str) -> str:
+    """A block whose warnings below "Last error:" are marked as such."""
+    done = 0
+    parts = []
+    for found in _LAST.finditer(block):
+        start = block.rfind("\n", 0, found.start()) + 1
+        if start >= done and (match := LAST_ERROR.match(block, start)):
+            parts += [block[done : match.end()], _QUOTED]
+            done = match.end()
+    return "".join((*parts, block[done:])) if parts else block
 
 
 def _plain(block: str) -> str:
@@ -127,7 +139,9 @@ class _Collector:
         known = self._fronts.get(front)
         if known is not None:
             return known, self.heard[front]
-        said = speaker(head)
+        said = speaker(front)
+        fitting = said is not None
+        said = said or speaker(head)
         if said is None:
             return None, self._counts[None]
         self.prefixed = True
@@ -136,7 +150,7 @@ class _Collector:
             return None, self._counts[None]
         counts = self._counts.setdefault(process, {})
         self._material.hosts[said.host] = None
-        if speaker(front) == said:
+        if fitting:
             self._remember(front, process, counts)
         return process, counts
 

@@ -1,4 +1,4 @@
-"""What of a line can be quoted verbatim: one with colours in it, or joined again after a wrap, is not its text.
+"""What of a line can be quoted verbatim: one with colours in it, in JSON, or joined after a wrap, is not its text.
 
 The text stays for rules; evidence quotes the longest part that stands in the file as it is.
 """
@@ -12,6 +12,7 @@ from fabricdoc.explain.seen import Material, Spot
 
 _BREAKS = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    r'|^\{"log":"|\\n","stream":|\\u[0-9a-f]{4}'
 )
 
 

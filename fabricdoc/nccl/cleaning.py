@@ -1,4 +1,4 @@
-"""From raw text to blocks of clean lines: colour codes and line ends away, wrapped lines joined again.
+"""From raw text to blocks of clean lines: colour codes, line ends and docker's JSON away, wrapped lines joined again.
 
 A block is a string of whole lines, each ended by a newline. The number of lines stays what it was, so that line numbers
 are the file's. Of NCCL it knows only what the front of its lines looks like.
@@ -6,6 +6,7 @@ are the file's. Of NCCL it knows only what the front of its lines looks like.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,17 @@ _MARK = " NCCL "
 _WRAPPED_AT_LEAST = 3
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _FRONT = re.compile(r".{0,120}?[^\s:]{1,64}:\d{1,10}:\d{1,10} \[-?\d", re.ASCII)
+_HINT = re.compile(r":\d{1,10} \[-?\d", re.ASCII)
+"""What every front holds: looked for first, since the search for a front tries every place."""
+
+
+_IN_JSON = '{"log":"'
+_JSON_LINE = re.compile(
+    r'^\{"log":"(?P<text>[^"\\\n]*(?:\\[^\n][^"\\\n]*)*)","stream":"\w{1,10}"(?:,"attrs":\{[^\n]{0,1000}?\})?'
+    r',"time":"(?P<time>[\w:.+-]{1,40})"\}\r?$',
+    re.MULTILINE | re.ASCII,
+)
+"""A line of docker's json-file (/var/lib/docker/containers/*/*-json.log): what was written is `text`."""
 
 
 def clean(line: str) -> str:
@@ -33,12 +45,25 @@ def clean(line: str) -> str:
 
 
 def clean_block(block: str) -> str:
-    """A block without colour codes and carriage returns at line ends."""
+    """A block without colour codes and carriage returns at line ends, and out of the JSON in which docker keeps it."""
+    if _IN_JSON in block:
+        block = _JSON_LINE.sub(_shown, block)
     if "\x1b" in block:
         block = _COLOUR.sub("", block)
     if "\r" in block:
         block = block.replace("\r\n", "\n")
     return block
+
+
+def _shown(match: re.Match[str]) -> str:
+    """A line as `docker logs --timestamps` shows it."""
+    text = match["text"].removesuffix("\\n")
+    if "\\" in text:
+        try:
+            text = json.loads(f'"{text}"', strict=False).replace("\n", " ").rstrip("\r")
+        except ValueError:
+            return match[0]
+    return f"{match['time']} {text}"
 
 
 def blocks_of(log: str | Iterable[str]) -> Iterator[str]:
@@ -89,9 +114,9 @@ def wrap_width(block: str) -> int:
     if not NARROWEST <= widest <= WIDEST:
         return 0
     after = Counter(
-        bool(following) and not _FRONT.match(following)
+        bool(following) and not _is_front(following)
         for line, following in pairwise(lines)
-        if len(line) == widest and _FRONT.match(line)
+        if len(line) == widest and _is_front(line)
     )
     return widest if after[True] >= _WRAPPED_AT_LEAST and after[True] >= 9 * after[False] else 0
 
@@ -113,4 +138,9 @@ def unwrap(block: str, width: int) -> str:
 
 
 def _goes_on(lines: list[str], number: int) -> bool:
-    return number < len(lines) and bool(lines[number]) and not _FRONT.match(lines[number])
+    return number < len(lines) and bool(lines[number]) and not _is_front(lines[number])
+
+
+def _is_front(line: str) -> bool:
+    """Whether a line begins as NCCL's do."""
+    return _HINT.search(line) is not None and _FRONT.match(line) is not None

@@ -12,27 +12,20 @@ import re
 LONGEST = 1024
 """Characters of a text whose shape is worth keeping: NCCL's own buffer is as long."""
 
-WORDS = ("P2P", "P2p", "p2p", "mlx5", "c10d", "10 Gbps", "MERGE_NICS=0")
+WORDS = ("P2P", "P2p", "p2p", "mlx5dv", "mlx5.so", "c10d", "10 Gbps", "MERGE_NICS=0")
 """Words with digits that needles and regexes of presets/nccl/events.csv ask for (addresses aside): kept as they are."""
 
 _SAME = bytes.maketrans(b"123456789", b"000000000")
 _ADDRESS = re.compile(rb"0x[0-9a-f]+")
-_WORD = re.compile("|".join(map(re.escape, WORDS)).encode())
-_PLAIN = tuple(word.encode() for word in WORDS)
+_MARKED = tuple((word.encode(), re.sub("[0-9]+", "\n", word).encode()) for word in WORDS)
 
 
 def shape_of(text: str) -> bytes:
-    """Every digit as 0, every address (0x...) as one mark, the words whose digits count as they are."""
+    """Every digit as 0, every address (0x...) as one mark, and a mark of their own for digits that count."""
     raw = text.encode("utf-8", "surrogatepass")
     if b"0x" in raw:
         raw = _ADDRESS.sub(b"\nx", raw)
-    for word in _PLAIN:
+    for word, marked in _MARKED:
         if word in raw:
-            return _with_words(raw)
+            raw = raw.replace(word, marked)
     return raw.translate(_SAME)
-
-
-def _with_words(raw: bytes) -> bytes:
-    """The shape of a text that holds some of the words, each marked so that no other can be taken for it."""
-    between = b"\n".join(_WORD.split(raw)).translate(_SAME)
-    return b"\n\n".join((between, *_WORD.findall(raw)))

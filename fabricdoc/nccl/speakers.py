@@ -46,12 +46,16 @@ class Speaker:
 def front_of(head: str) -> str:
     """The end of a head that says who speaks: clocks, which change with every line, stand before it.
 
-    "HOST:PID:TID [GPU]", and where a WARN names its place what follows: " FILE:LINE", " FILE:LINE (FUNCTION)".
+    "HOST:PID:TID [GPU]", and where a WARN names its place what follows: " FILE:LINE", " FILE:LINE (FUNCTION)". What
+    `speaker` says of it holds for every head that ends in it behind a blank, a "|" or a ">".
     """
     last = head.rfind(" ")
     if head[-1:] != "]" and (gpu := head.rfind(" [")) > 0:
         last = gpu
-    return head[head.rfind(" ", 0, last) + 1 :] if last > 0 else head
+    front = head[head.rfind(" ", 0, last) + 1 :] if last > 0 else head
+    if "|" in front or ">" in front:
+        front = front[max(front.rfind("|"), front.rfind(">")) + 1 :]
+    return front
 
 
 @lru_cache(maxsize=4096)

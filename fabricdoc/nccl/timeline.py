@@ -171,7 +171,9 @@ class TimelineReader:
         return one if one is not None else self._new_front(source, front, head)
 
     def _new_front(self, source: str, front: str, head: str) -> Timeline | None:
-        said = speaker(head)
+        said = speaker(front)
+        fitting = said is not None
+        said = said or speaker(head)
         if said is None:
             return None
         key = (source, *said.process)
@@ -179,7 +181,7 @@ class TimelineReader:
         if one is None and len(self._by_process) < MOST_RANKS:
             one = self._by_process[key] = Timeline(source, said.host, said.pid, said.gpu)
             self.result.ranks.append(one)
-        if one is not None and speaker(front) == said:
+        if one is not None and fitting:
             if len(self._by_front) >= MOST_RANKS:
                 self._forget()
             self._by_front[front] = one

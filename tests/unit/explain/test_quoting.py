@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def test_coloured_lines_are_quoted_between_their_colours(tmp_path: Path) -> None
     text = BROKEN.replace("alpha:", "\x1b[36m(worker)\x1b[0m alpha:").replace("NCCL WARN", "\x1b[1;33mNCCL WARN\x1b[0m")
     (tmp_path / "a.log").write_text(text)
     assert stands(tmp_path) == ["link-flap"]
+
+
+def test_lines_that_docker_keeps_as_json_are_quoted_without_it(tmp_path: Path) -> None:
+    lines = [{"log": f"{line}\n", "stream": "stderr", "time": "2026-11-29T15:12:36.1Z"} for line in BROKEN.splitlines()]
+    (tmp_path / "a.log").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    assert stands(tmp_path) == ["link-flap"]
+    (first, *_rest) = explain_files([str(tmp_path)]).findings
+    assert first.evidence[0].text == BROKEN.splitlines()[-1]
 
 
 def test_wrapped_lines_are_quoted_up_to_the_wrap(tmp_path: Path) -> None:

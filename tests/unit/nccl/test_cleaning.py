@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.nccl.cleaning import BLOCK, NARROWEST, WIDEST, blocks_of, clean_block, unwrap, wrap_width
+from fabricdoc.nccl.cleaning import (
+    _FRONT,
+    BLOCK,
+    NARROWEST,
+    WIDEST,
+    _is_front,
+    blocks_of,
+    clean_block,
+    unwrap,
+    wrap_width,
+)
 from fabricdoc.nccl.reader import LogReader
+from fabricdoc.nccl.speakers import moment
 
 pytestmark = pytest.mark.unit
 
@@ -75,6 +88,48 @@ def test_colours_and_carriage_returns() -> None:
     assert clean_block("\x1b[32mgreen\x1b[0m\r\n\x1b]0;title\x07x\r\n") == "green\nx\n"
     assert clean_block("10%\r20%\r\n") == "10%\r20%\n", "a progress bar's own returns stay within its line"
     assert clean_block("\x1b]0;never ended\nnext\n") == "\nnext\n", "a title without end ends with its line"
+
+
+def kept_by_docker(text: str) -> str:
+    lines = [{"log": line + "\n", "stream": "stderr", "time": "2026-11-29T15:12:36.1Z"} for line in text.split("\n")]
+    return "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+
+
+@pytest.mark.parametrize("end", ["", "\r"])
+def test_a_log_as_docker_keeps_it_reads_like_the_log(end: str) -> None:
+    text = (LOGS / "ib_cable_down.log").read_text().replace("\n", end + "\n")
+    assert events_of(kept_by_docker(text)) == events_of(text)
+    first = next(iter(LogReader(kept_by_docker(text))))
+    assert moment(first.head) == "2026-11-29 15:12:36.1"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (r'{"log":"a \"b\" \u003cc\u003e\n","stream":"stdout","time":"T1"}', 'T1 a "b" <c>'),
+        (r'{"log":"part","stream":"stdout","attrs":{"tag":"x"},"time":"T1"}', "T1 part"),
+        (r'{"log":"two\nlines\r\n","stream":"stdout","time":"T1"}', "T1 two lines"),
+        (r'{"log":"\u001b[31mred\u001b[0m\n","stream":"stdout","time":"T1"}', "T1 red"),
+        (r'{"log":"bad \x escape\n","stream":"stdout","time":"T1"}', None),
+        (r'{"log":"other keys\n","level":"info","time":"T1"}', None),
+        (r'{"log":"no end\n","stream":"stdout","time":"T1"', None),
+        (r'{"log":"","stream":"stdout","time":"T1"}', "T1 "),
+    ],
+)
+def test_what_docker_keeps_as_json_is_shown_as_it_was_written(line: str, shown: str | None) -> None:
+    assert clean_block(f"before\n{line}\nafter\n") == f"before\n{line if shown is None else shown}\nafter\n"
+
+
+def test_a_lone_quote_after_docker_s_beginning_costs_no_quadratic_time() -> None:
+    block = '{"log":"' * 20_000 + "\n" + '{"log":"\\' * 20_000 + "\n"
+    began = time.process_time()
+    assert clean_block(block) == block
+    assert time.process_time() - began < 5, "some ms"
+
+
+@pytest.mark.parametrize("line", ["x" * 500 + ":1 [0", "a:1 [0" * 80, "a:1:2 [0] x", "y" * 119 + " a:1:2 [0]", ""])
+def test_the_hint_hides_no_front(line: str) -> None:
+    assert _is_front(line) == bool(_FRONT.match(line))
 
 
 def test_strings_lines_and_larger_pieces_give_the_same_lines() -> None:

@@ -92,6 +92,8 @@ def test_no_text_breaks_it(head: str) -> None:
         ("15:12:36 n1:7:8 [3] init.cc:12 (initTransportsRank)", "n1:7:8 [3] init.cc:12 (initTransportsRank)"),
         ("15:12:36 n1:7:8 [3] 123.456 init.cc:12", "n1:7:8 [3] 123.456 init.cc:12"),
         ("[15:12:36] n1:7:8 a.cc:1", "n1:7:8 a.cc:1"),
+        ("15:12:36|n1:7:8 [3]", "n1:7:8 [3]"),
+        ("[1,0]<stdout>:n1:7:8 [3]", ":n1:7:8 [3]"),
         (" x", " x"),
         ("a  ", " "),
         ("", ""),
@@ -101,7 +103,19 @@ def test_the_front_is_what_stands_behind_the_clock(head: str, front: str) -> Non
     assert front_of(head) == front
 
 
-PIECES = ["15:12:36", "[2026-11-29 15:12:36]", "0:", "n1:7:8", "n2:7:8", "[3]", "a.cc:1", "(f)", "1.5", "x|n1:7:8"]
+PIECES = [
+    "15:12:36",
+    "[2026-11-29 15:12:36]",
+    "0:",
+    "n1:7:8",
+    "n2:7:8",
+    "[3]",
+    "a.cc:1",
+    "(f)",
+    "1.5",
+    "x|n1:7:8",
+    "<e>n1:7:8",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=7), st.lists(st.sampled_from(PIECES), max_size=3))
