@@ -173,11 +173,6 @@ def _tries(rule: Rule) -> Iterator[Try]:
         yield Try(plain[0] if plain else end, plain[1:], end, rule, deferred, rule.use == "call")
 
 
-def _up_to_calls(tries: list[Try]) -> tuple[Try, ...]:
-    last = max((number for number, one in enumerate(tries, 1) if one.call), default=0)
-    return tuple(tries[:last])
-
-
 class Finder:
     """From text to the first rule that matches it. `tried` counts regexes, for the test that one a line is enough."""
 
@@ -188,8 +183,6 @@ class Finder:
         for rule in rules:
             for word in rule.first or (ANY,):
                 (self._any if word == ANY else self._first.setdefault(word, [])).extend(_tries(rule))
-        self.calls = {word: calls for word, tries in self._first.items() if (calls := _up_to_calls(tries))}
-        """First word -> the rows up to the last one of calls."""
 
     def __call__(self, text: str) -> Found | None:
         """The event of `text`, or None: by its first word, else by the rows that take any."""

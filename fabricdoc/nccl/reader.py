@@ -4,9 +4,9 @@ It takes a string, or any iterable of lines or blocks of lines (`sources` reads 
 codes and what a launcher puts in front, and yields an `Event` for every line the table knows; lines it does not know
 are counted, never guessed. It judges nothing: `proof` says what a launch did, other rooms look for causes.
 
-A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them, and what
-each shape of a message is (`shapes`), since most others differ in their numbers alone. Who has heard enough of a
-process says so, and lines of that kind, warnings too, are then counted without an object of their own.
+A block is split at " NCCL " in one go, and so is its shape (`shapes`): what a message is, is remembered by its shape,
+since a log says the same again and again with other numbers. Who has heard enough of a process says so, and lines of
+that kind, warnings too, are then counted without an object of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
-from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, OfWhole, Try, event_table
+from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, OfWhole, event_table
 from fabricdoc.nccl.shapes import LONGEST, shape_of
 from fabricdoc.nccl.speakers import front_of
 
@@ -26,14 +26,16 @@ MAX_PREFIX = 300
 """Characters in front of the level word in which host, pid, GPU and source place are looked for."""
 
 MAX_REMEMBERED = 8192
-LONGEST_REMEMBERED = 400
-"""Messages whose meaning is kept, and how long they may be; between two blocks all are forgotten when more."""
+"""Shapes whose meaning is kept; all are forgotten when there are more."""
+_SPARSE = 2000
+"""Characters of a block for each NCCL line beyond which the lines are given their shapes one by one."""
 
 LEVELS = ("INFO", "WARN", "ATTN", "DIAG", "TRACE", "ABORT", "CALL", "VERSION")
 PREFIXED = ("WARN", "ATTN", "DIAG")
 """Levels whose line is an event by itself (prefix.warn, ...), before what its message says."""
 
 _MARK = " NCCL "
+_MARK_OF_SHAPE = _MARK.encode()
 _SECOND = re.compile(
     r"(?:\[[\d:. -]{8,40}\] )?[^\s:\[\]]{1,64}:\d{1,10}:\d{1,10} \[-?\d{1,4}\]"
     r"(?: \S{1,80}:\d{1,6}(?: \(\w{0,80}\))?)?$",
@@ -41,8 +43,6 @@ _SECOND = re.compile(
 )
 """The head of a second message, at the end of a first one that lacks its line end."""
 
-_INFO = "INFO "
-_AFTER_LEVEL = len(_INFO)
 _UNKNOWN = Found("", silent=True)
 _COUNTED = Found("", silent=True)
 _NOT_NCCL = Found("-", silent=True)
@@ -150,42 +150,34 @@ class LogReader:
     ) -> None:
         self._blocks = blocks_of(log)
         self._table = table or event_table()
-        self._memory: dict[str, Found] = {}
         self._shapes: dict[bytes, Found] = {}
         self._bares: dict[bytes, Found] = {}
         self._heard, self._enough, self._without = heard, enough, without
         self._enough_of = {_WARNED: enough if enough_warnings is None else enough_warnings}
-        self._calls = {_INFO + word: self._answers(tries) for word, tries in self._table.find_message.calls.items()}
         self._fronts = {level: _front_rule(self._table, level) for level in PREFIXED}
         self.spoke = ""
         self.lines = self.known = self.unknown = self.foreign = self.unknown_warnings = 0
-
-    def _answers(self, tries: Iterable[Try]) -> tuple[Try, ...]:
-        """Rows of calls that give what is to be handed on."""
-        return tuple(
-            one._replace(deferred=_COUNTED) if one.call and one.rule.event in self._without else one for one in tries
-        )
 
     def __iter__(self) -> Iterator[Event]:
         return chain.from_iterable(map(self._read, self._blocks))
 
     def _read(self, block: str) -> Iterator[Event]:
         """The events of a block of whole lines."""
-        memory, heard, enough = self._memory, self._heard, self._enough
-        if len(memory) > MAX_REMEMBERED:
-            memory.clear()
-        pieces = block.split(_MARK)
-        head = pieces[0]
+        shapes, heard, enough = self._shapes, self._heard, self._enough
+        pieces, kinds = _split(block)
+        head = next(pieces)
         line, known, unknown = self.lines + 1, 0, 0
         if "\n" in head:
             yield from self._foreign(head, line)
             line += head.count("\n")
             head = head[head.rfind("\n") + 1 :]
         rest = ""
-        for piece in pieces[1:]:
+        for piece, kind in zip(pieces, kinds, strict=True):
             body, newline, tail = piece.partition("\n")
+            shape = kind.partition(b"\n")[0]
             if rest:
                 body, rest = rest + body, ""
+                shape = shape_of(body) if newline else b""
             if not newline:
                 if (cut := _second(body, head)) >= 0:
                     yield from self._uncounted(head, body[:cut].rstrip(" "), line)
@@ -193,7 +185,7 @@ class LogReader:
                 else:
                     rest = body + _MARK if len(body) <= 2 * MAX_LINE else body[:MAX_LINE] + body[-MAX_PREFIX:] + _MARK
                 continue
-            found = memory.get(body) or self._learn(body)
+            found = shapes.get(shape) or self._learn(shape, body)
             if not found.silent:
                 known += 1
                 counts = None if heard is None else heard.get(head) or heard.get(front_of(head))
@@ -223,22 +215,11 @@ class LogReader:
         self.known += known
         self.unknown += unknown
 
-    def _learn(self, body: str) -> Found:
-        """What "LEVEL message" is; remembered, unless it is one of the calls that never come twice."""
-        for needle, others, end, _rule, deferred, call in self._calls.get(body[: body.find(" ", _AFTER_LEVEL)], ()):
-            if needle in body and body.endswith(end) and all(map(body.__contains__, others)):
-                if not call or len(body) > LONGEST_REMEMBERED:
-                    break
-                return deferred
-        if len(body) > LONGEST:
-            return self._kind(body[:MAX_LINE])
-        shape = shape_of(body)
-        found = self._shapes.get(shape)
-        if found is None:
-            found = self._kind(body)
+    def _learn(self, shape: bytes, body: str) -> Found:
+        """What "LEVEL message" is; remembered by its shape."""
+        found = self._kind(body[:MAX_LINE])
+        if len(shape) <= LONGEST:
             _keep(self._shapes, shape, found.alike)
-        if len(body) <= LONGEST_REMEMBERED:
-            self._memory[body] = found
         return found
 
     def _kind(self, body: str) -> Found:
@@ -307,14 +288,20 @@ class LogReader:
             yield Event(found, line, text[:MAX_LINE], "")
 
     def _bare_kind(self, text: str) -> Found:
-        if len(text) > LONGEST:
-            return self._table.find_bare(text) or _UNKNOWN
-        shape = shape_of(text)
-        found = self._bares.get(shape)
+        found = self._bares.get(shape := shape_of(text))
         if found is None:
             found = self._table.find_bare(text) or _UNKNOWN
-            _keep(self._bares, shape, found.alike)
+            if len(shape) <= LONGEST:
+                _keep(self._bares, shape, found.alike)
         return found
+
+
+def _split(block: str) -> tuple[Iterator[str], Iterator[bytes]]:
+    """The pieces of a block between its marks, and the shapes of all but the first, at least of their first lines."""
+    pieces = block.split(_MARK)
+    if len(block) > _SPARSE * len(pieces):
+        return iter(pieces), (shape_of(piece.partition("\n")[0]) for piece in pieces[1:])
+    return iter(pieces), iter(shape_of(block).split(_MARK_OF_SHAPE)[1:])
 
 
 def _keep(memory: dict[bytes, Found], shape: bytes, found: Found) -> None:
