@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from fabricdoc.explain.seen import Material, Process, Seen, Set, Spot
-from fabricdoc.nccl import Event, LogReader, Rule, clean, front_of, load_rules, moment, record_of, speaker
+from fabricdoc.nccl import Event, LogReader, Rule, Speaker, clean, front_of, load_rules, moment, record_of, speaker
 from fabricdoc.nccl import VariableRead as Read
 
 OF_ONE, OF_WARNINGS = 12, 40
@@ -32,8 +32,10 @@ LAST_ERROR = re.compile(
     r"(?!Exception raised|Traceback|frame #|Last error)(?=\w)"
 )
 """PyTorch repeats NCCL's last warning below this line, without NCCL's front."""
-_QUOTED = "\x1f NCCL WARN "
+_QUOTED = "\x1f \x1f NCCL WARN "
 """Stands before such a warning while it is read, and in no evidence."""
+_ENDS = frozenset("0123456789)")
+"""What a front that names nobody may end in, and a longer head with the same end name somebody all the same."""
 
 
 def read_log(material: Material, blocks: Iterable[str]) -> None:
@@ -90,7 +92,7 @@ class _Collector:
 
     def __init__(self, material: Material) -> None:
         self._material = material
-        self._fronts: dict[str, Process] = {}
+        self._fronts: dict[str, Process | None] = {}
         self._counts: dict[Process | None, dict[str, int]] = {None: {}}
         self._clocks: dict[Process, str] = {}
         self._rules: dict[str, Rule] = {rule.event: rule for rule in load_rules()}
@@ -136,25 +138,29 @@ class _Collector:
     def _speaker(self, head: str) -> tuple[Process | None, dict[str, int]]:
         """Who wrote `head`, and how often each event came from there."""
         front = front_of(head)
-        known = self._fronts.get(front)
-        if known is not None:
-            return known, self.heard[front]
+        if front in self._fronts:
+            return self._fronts[front], self.heard[front]
         said = speaker(front)
-        fitting = said is not None
+        tells = said is not None or front[-1:] not in _ENDS
         said = said or speaker(head)
-        if said is None:
-            return None, self._counts[None]
-        self.prefixed = True
-        process = (self._material.name, *said.process)
-        if process not in self._counts and len(self._counts) > MOST_PROCESSES:
-            return None, self._counts[None]
-        counts = self._counts.setdefault(process, {})
-        self._material.hosts[said.host] = None
-        if fitting:
+        process = self._process(said) if said else None
+        counts = self._counts[process]
+        if tells:
             self._remember(front, process, counts)
         return process, counts
 
-    def _remember(self, front: str, process: Process, counts: dict[str, int]) -> None:
+    def _process(self, said: Speaker) -> Process | None:
+        """The process of a speaker, None when there are too many of them."""
+        self.prefixed = True
+        process = (self._material.name, *said.process)
+        if process not in self._counts:
+            if len(self._counts) > MOST_PROCESSES:
+                return None
+            self._counts[process] = {}
+        self._material.hosts[said.host] = None
+        return process
+
+    def _remember(self, front: str, process: Process | None, counts: dict[str, int]) -> None:
         """Of the fronts of ever new threads the last ones are remembered."""
         if len(self._fronts) >= MOST_PROCESSES:
             self._fronts.clear()
