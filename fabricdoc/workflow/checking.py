@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from fabricdoc.errors import FabricdocError, UsageError
 from fabricdoc.gate import Terms, conclude, floors_of, hardware_ids, judge_quick
@@ -20,7 +20,9 @@ from fabricdoc.model.gate import Drift, Gate, GateCheck, Level
 from fabricdoc.model.preset import Preset
 from fabricdoc.store import keep_gate, last_gate, new_gate_id
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow.delivering import Where
+
+if TYPE_CHECKING:
+    from fabricdoc.workflow.delivering import Where
 
 Progress = Callable[[str], None]
 UNNAMED = "unnamed"

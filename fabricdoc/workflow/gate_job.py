@@ -1,7 +1,7 @@
-"""The job that a gate is asked about: the variables it will have on each node, its launch line, its ports.
+"""The job that a gate is asked about: the variables it will have on each node, and its ports.
 
 From the preset's lines, files of variables (env files, compose, Kubernetes, units, nccl.conf), images' own variables
-and the launch line. Reads files here, looks at no node.
+and the launch line, whose profile is `gate_contrary`'s. Reads files here, looks at no node.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fabricdoc.errors import FabricdocError, InputError, UsageError
+from fabricdoc.errors import InputError
 from fabricdoc.export import judge_delivery
 from fabricdoc.fabric import check_ports
 from fabricdoc.files import read_text
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.fabric import Fabric, Node, ServerImage
 from fabricdoc.model.preset import Line, NodePreset, Preset
-from fabricdoc.model.profile import Profile
-from fabricdoc.nccl import settings_of
-from fabricdoc.serving import Found, config_of, derive_profile, find_launch, from_launch, load_profile, read_config
 from fabricdoc.transport import NodeSpec
 
 if TYPE_CHECKING:
@@ -44,6 +41,8 @@ def file_values(asked: Asked, node: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, path in asked.env:
         if name in ("", node):
+            from fabricdoc.nccl import settings_of
+
             text = read_text(path, str(path), limit=MAX_FILE)
             try:
                 found |= {one.name: one.value for one in settings_of(path.name, text)}
@@ -112,59 +111,3 @@ def _named_ports(words: Sequence[str]) -> Iterator[int]:
         number = assigned[1] if assigned else number
         if number.isascii() and number.isdecimal() and 0 < int(number[:6]) < 65536:
             yield int(number)
-
-
-def contrary_of(asked: Asked) -> tuple[tuple[str, str, str], ...]:
-    """(what, the preset's profile has, the launch line has) where they can be held together and differ.
-
-    Where the model's config.json can be found here, the whole profile is derived and its collectives are compared.
-    UsageError for a launch line with options that can't be read.
-    """
-    if asked.preset is None or not asked.launch:
-        return ()
-    launch = find_launch(asked.launch)
-    if launch is None:
-        return ()
-    try:
-        profile = load_profile(asked.preset.profile, asked.folders)
-    except UsageError:
-        return ()
-    found = from_launch(launch, {})
-    return (*_plainly(profile, found), *_derived(profile, found))
-
-
-def _plainly(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
-    """What a launch line says by itself: engine, whether anything crosses nodes, tokens a step, prefill chunk."""
-    served = found.served
-    if profile.engine and profile.engine != served.engine:
-        yield "engine", profile.engine, served.engine
-    crosses = any(one.spans_nodes for one in (*profile.decode.collectives, *profile.prefill.collectives))
-    if crosses != (served.ranks > served.gpus_per_node):
-        yield "collectives between nodes:", "some" if crosses else "none", "none" if crosses else "some"
-        return
-    tokens = max(1, profile.decode.rows // max(1, profile.batch))
-    if crosses and profile.decode.rows % max(1, profile.batch) == 0 and tokens != served.window:
-        yield "rows a request in a decode step:", str(tokens), str(served.window)
-    if crosses and served.chunk and served.chunk != profile.prefill.rows:
-        yield "prefill chunk", str(profile.prefill.rows), str(served.chunk)
-
-
-def _derived(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
-    """The collectives of a decode step, where the model is known here."""
-    if not found.model:
-        return
-    try:
-        mine = derive_profile(read_config(config_of(found.model, {})), found.served, name="launch", step=None, notes=())
-    except FabricdocError:
-        return
-    then, now = profile.decode.totals, mine.decode.totals
-    if then != now:
-        yield (
-            "a decode step",
-            _totals_text(then.collectives, then.all_reduce_bytes),
-            _totals_text(now.collectives, now.all_reduce_bytes),
-        )
-
-
-def _totals_text(collectives: int, size: int) -> str:
-    return f"of {collectives} collectives, {size} bytes reduced"

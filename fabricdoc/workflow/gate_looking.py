@@ -20,7 +20,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow.gate_job import Variables, contrary_of, delivery_of, ports_of, stand_in, variables_of
+from fabricdoc.workflow.gate_job import Variables, delivery_of, ports_of, stand_in, variables_of
 from fabricdoc.workflow.gate_time import to_wait
 from fabricdoc.workflow.meant import nodes_of
 from fabricdoc.workflow.readiness import gpu_users, named_users
@@ -59,7 +59,7 @@ def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Pr
         fabric=fabric,
         preset=asked.preset,
         now=datetime.now(UTC),
-        job=Job(_strangers(asked), asked.profile, contrary_of(asked)),
+        job=Job(_strangers(asked), asked.profile, _contrary(asked)),
         variables=variables,
         delivery=delivery,
         users=users,
@@ -100,6 +100,14 @@ def _head(specs: Sequence[NodeSpec]) -> str:
 
 def _strangers(asked: Asked) -> tuple[str, ...]:
     return tuple(spec.name for spec in asked.specs)
+
+
+def _contrary(asked: Asked) -> tuple[tuple[str, str, str], ...]:
+    if not asked.launch:
+        return ()
+    from fabricdoc.workflow.gate_contrary import contrary_of
+
+    return contrary_of(asked)
 
 
 def _scanned(asked: Asked, specs: Sequence[NodeSpec], progress: Progress) -> Fabric:

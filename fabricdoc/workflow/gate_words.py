@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricdoc.errors import FabricdocError, InputError, ToolError, UsageError
 from fabricdoc.export import choose_node
@@ -18,8 +19,10 @@ from fabricdoc.gate import check_ids
 from fabricdoc.model.preset import Preset
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.checking import DEADLINES_S, Asked, Progress, check_drift, check_level
-from fabricdoc.workflow.delivering import Where, read_where
 from fabricdoc.workflow.meant import find_preset, this_hostname
+
+if TYPE_CHECKING:
+    from fabricdoc.workflow.delivering import Where
 
 NONE = "none"
 MOST_REASON = 400
@@ -169,6 +172,10 @@ def _local(part: LocalWords, preset: Preset | None, names: Sequence[str]) -> str
 
 def _wheres(job: JobWords) -> tuple[Where, ...]:
     given = (("pid", job.pid), ("container", job.container))
+    if not (job.pid or job.container):
+        return ()
+    from fabricdoc.workflow.delivering import read_where
+
     return tuple(read_where(kind, said) for kind, said in given if said)  # type: ignore[arg-type]
 
 

@@ -13,16 +13,18 @@ from pathlib import Path
 
 from fabricdoc.model.preset import NodePreset, Preset
 from fabricdoc.model.run import NodeContext
-from fabricdoc.store import RunStore
 from fabricdoc.transport import NodeSpec, as_configured, check_unique, load_config
-from fabricdoc.tuning import read_preset
-from fabricdoc.workflow.recommending import latest_preset
 
 
 def find_preset(wanted: str | None, store: Path | None, progress: Callable[[str], None] = lambda _: None) -> Preset:
     """The preset meant by a file name, a run id, or nothing (the latest one; a newer run without one is told)."""
     if wanted is not None and _is_path(wanted):
+        from fabricdoc.tuning import read_preset
+
         return read_preset(Path(wanted))
+    from fabricdoc.store import RunStore
+    from fabricdoc.workflow.recommending import latest_preset
+
     with RunStore.open(store) as kept:
         return latest_preset(kept, wanted, progress)
 

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fabricdoc.bench import memory_limits
 from fabricdoc.errors import FabricdocError, NodeError
 from fabricdoc.fabric import at_most
 from fabricdoc.model.documents import Unknown
@@ -62,6 +61,8 @@ def _short_of_memory(plan: Plan, node: Node) -> NodeError | None:
     free = node.host.memory_available
     if isinstance(free, Unknown):
         return None
+    from fabricdoc.bench import memory_limits
+
     limits = memory_limits(plan, unified=node.name in plan.unified_memory)
     need, keep = limits["need"], limits["after_launch"]
     if free - need >= keep:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -175,3 +177,22 @@ def test_the_time_runs_from_the_beginning() -> None:
 
 def test_last_gate_of_a_store_without_gates(tmp_path: Path) -> None:
     assert last_gate(["alpha"], tmp_path / "none.sqlite") is None
+
+
+LOADED = """
+import json, sys
+import fabricdoc.workflow.checking, fabricdoc.workflow.gate_looking, fabricdoc.workflow.gate_words
+print(json.dumps([name for name in sys.modules if name.startswith("fabricdoc.")]))
+"""
+
+
+def test_a_quick_gate_loads_nothing_of_what_measures_derives_or_lints() -> None:
+    """A launcher's first second: launches, models of servers and files of variables are other gates' matter."""
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=root, capture_output=True, text=True, timeout=60, check=True
+    )
+    rooms = ("bench", "tuning", "serving", "nccl.lint", "workflow.delivering", "workflow.recommending", "demo")
+    loaded = json.loads(done.stdout)
+    assert "fabricdoc.workflow.gate_looking" in loaded
+    assert [name for name in loaded if name.removeprefix("fabricdoc.").startswith(rooms)] == []

@@ -15,7 +15,7 @@ from fabricdoc.model.fabric import ConfFile, Fabric, ServerImage
 from fabricdoc.model.preset import Line, NodePreset, Preset
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow.checking import Asked
-from fabricdoc.workflow.gate_job import contrary_of, delivery_of, file_values, ports_of, stand_in, variables_of
+from fabricdoc.workflow.gate_job import delivery_of, file_values, ports_of, stand_in, variables_of
 from tests import fabrics
 
 pytestmark = pytest.mark.unit
@@ -191,38 +191,3 @@ def test_any_launch_line_has_ports(words: list[str]) -> None:
     ports = ports_of(asked(launch=tuple(words)))
     assert ports
     assert all(0 < port < 65536 for port in ports)
-
-
-def contrary(*words: str, profile: str = QWEN) -> dict[str, tuple[str, str]]:
-    found = contrary_of(asked(preset=preset(profile), launch=words))
-    return {what: (then, now) for what, then, now in found}
-
-
-def test_a_line_that_serves_as_measured_is_not_named() -> None:
-    spec = '{"method": "mtp", "num_speculative_tokens": 3}'
-    line = ("vllm", "serve", "m", "-tp", "2", "--nnodes", "2", "--speculative-config", spec)
-    assert contrary(*line, "--max-num-batched-tokens", "8192") == {}
-
-
-def test_each_thing_that_differs_is_named() -> None:
-    found = contrary("vllm", "serve", "m", "-tp", "2", "--nnodes", "2", "--max-num-batched-tokens", "2048")
-    assert found == {"rows a request in a decode step:": ("4", "1"), "prefill chunk": ("8192", "2048")}
-
-
-def test_one_node_where_two_were_measured_and_the_other_way() -> None:
-    assert contrary("vllm", "serve", "m", "-tp", "1") == {
-        "collectives between nodes:": ("some", "none"),
-    }
-    found = contrary("vllm", "serve", "m", "-tp", "2", "--nnodes", "2", profile="single-node")
-    assert found == {"collectives between nodes:": ("none", "some")}
-
-
-def test_a_line_of_no_engine_and_a_profile_nobody_has_say_nothing() -> None:
-    assert contrary("torchrun", "x.py") == {}
-    assert contrary("vllm", "serve", "m", "-tp", "8", profile="of-my-own") == {}
-    assert contrary_of(asked(preset=None, launch=("vllm", "serve", "m"))) == ()
-
-
-def test_an_option_that_can_not_be_read_is_a_usage_error() -> None:
-    with pytest.raises(UsageError):
-        contrary("vllm", "serve", "m", "-tp", "two")
