@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from fabricdoc.errors import FabricdocError, UsageError
-from fabricdoc.gate import Terms, conclude, floors_of, hardware_ids, judge_quick
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.gate import floors_of, hardware_ids
+from fabricdoc.model.fabric import Fabric, NodeReport
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Drift, Gate, GateCheck, Level
 from fabricdoc.model.preset import Preset
-from fabricdoc.store import keep_gate, last_gate, new_gate_id
 from fabricdoc.transport import NodeSpec
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ Progress = Callable[[str], None]
 UNNAMED = "unnamed"
 DEADLINES_S: Mapping[Level, float] = {"quick": 15.0, "smoke": 120.0, "full": 300.0}
 """Seconds for a whole gate; each far above what is usual, since a busy node is no broken one."""
+LATER = ("fabric.cables", "fabric.own_ports", "checks.between", "gate.quick", "gate.judge", "store")
+"""What is needed once the nodes have answered: loaded while they look."""
 LEVELS: Mapping[Level, tuple[str, ...]] = {"quick": (), "smoke": ("gate_smoke",), "full": ("gate_full",)}
 """Level -> the modules of this room that it adds to the quick one, in order.
 
@@ -110,8 +111,9 @@ def check_gate(asked: Asked, progress: Progress = lambda _: None) -> Gate:
     from fabricdoc.workflow.gate_looking import look_quickly
 
     floors = floors_of(asked.profile_name, asked.folders)
-    before = _before(asked)
-    looked = look_quickly(asked, floors, before, progress)
+    looked = look_quickly(asked, floors, lambda: _meanwhile(asked), progress)
+    from fabricdoc.gate import Terms, conclude, judge_quick
+
     checks, findings = judge_quick(looked)
     read, failed = looked.fabric.nodes, looked.fabric.failed
     nodes = tuple(dict.fromkeys([*(node.name for node in read), *(node.name for node in failed)]))
@@ -139,8 +141,18 @@ def _deepened(step: str, asked: Asked, fabric: Fabric, progress: Progress) -> Ad
     return found
 
 
+def _meanwhile(asked: Asked) -> Gate | None:
+    """While the nodes look: load what judges, make the validator of their reports, and find the last gate."""
+    for name in LATER:
+        import_module(f"fabricdoc.{name}")
+    NodeReport.model_rebuild()
+    return _before(asked)
+
+
 def _before(asked: Asked) -> Gate | None:
     """The last gate of these nodes; a store that can't be read is as none, since a gate needs no history."""
+    from fabricdoc.store import last_gate
+
     names = [spec.name for spec in asked.specs] or [node.name for node in (asked.preset.nodes if asked.preset else ())]
     try:
         return last_gate([asked.local] if asked.local else names, asked.store)
@@ -150,6 +162,7 @@ def _before(asked: Asked) -> Gate | None:
 
 def _kept(asked: Asked, gate: Gate, fabric: Fabric, progress: Progress) -> Gate:
     """The gate with its id, time and counters, and in the history if it can be written."""
+    from fabricdoc.store import keep_gate, new_gate_id
     from fabricdoc.workflow.gate_looking import standing
 
     counters, boots = standing(fabric)

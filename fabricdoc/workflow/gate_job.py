@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import InputError
-from fabricdoc.export import judge_delivery
-from fabricdoc.fabric import check_ports
 from fabricdoc.files import read_text
 from fabricdoc.model.delivery import Arrival, Delivery
 from fabricdoc.model.fabric import Fabric, Node, ServerImage
@@ -53,6 +51,8 @@ def file_values(asked: Asked, node: str) -> dict[str, str]:
 
 def delivery_of(asked: Asked, preset: Preset, fabric: Fabric) -> Delivery:
     """What a process of each node would get: --env's files, else the preset as written, over what its image sets."""
+    from fabricdoc.export import judge_delivery
+
     arrivals = [_arrival(asked, preset, node) for node in fabric.nodes if _has(preset, node.name)]
     return judge_delivery(preset, arrivals, {})
 
@@ -98,6 +98,8 @@ def stand_in(specs: Sequence[NodeSpec], variables: Variables) -> Preset:
 
 def ports_of(asked: Asked) -> tuple[int, ...]:
     """The ports of --port, else those the launch line names, else torch's. UsageError for what is no port."""
+    from fabricdoc.fabric import check_ports
+
     return check_ports(asked.ports or tuple(dict.fromkeys(_named_ports(asked.launch))))
 
 

@@ -1,6 +1,7 @@
 """What a quick gate looks at, within its deadline: nodes, images (from memory), cables, ports, GPU users, variables.
 
-Starts no container, changes nothing. What is found is judged by `fabricdoc.gate`.
+Starts no container, changes nothing. What is found is judged by `fabricdoc.gate`. What is only needed once the nodes
+have answered is loaded while they look.
 """
 
 from __future__ import annotations
@@ -11,11 +12,9 @@ from datetime import UTC, datetime
 from glob import escape
 from typing import TYPE_CHECKING
 
-from fabricdoc.checks import judged
 from fabricdoc.errors import UsageError
-from fabricdoc.fabric import SharedScan, every_kind, map_cables, one_python, scan, with_images, with_own_ports, within
-from fabricdoc.gate import Floors, Job, Looked, Users, boot_of, standing_counters, with_growth
-from fabricdoc.model.delivery import Delivery
+from fabricdoc.fabric import SharedScan, one_python, scan, with_images, within
+from fabricdoc.gate import Floors
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
@@ -26,9 +25,12 @@ from fabricdoc.workflow.meant import nodes_of
 from fabricdoc.workflow.readiness import gpu_users, named_users
 
 if TYPE_CHECKING:
+    from fabricdoc.gate import Looked, Users
+    from fabricdoc.model.delivery import Delivery
     from fabricdoc.workflow.checking import Asked
 
 Progress = Callable[[str], None]
+Meanwhile = Callable[[], Gate | None]
 SCAN_SHARE = 0.6
 SCAN_S = 10.0
 """Of the deadline, and at most so many seconds (a fifth of a long deadline): a node that hangs is given up then."""
@@ -36,25 +38,28 @@ CABLES = "peer"
 PORTS = "ports-free"
 
 
-def look_quickly(asked: Asked, floors: Floors, before: Gate | None, progress: Progress) -> Looked:
-    """Everything, or as much as the deadline allowed; `before` is the last gate of these nodes, for its counters."""
+def look_quickly(asked: Asked, floors: Floors, meanwhile: Meanwhile, progress: Progress) -> Looked:
+    """Everything, or as much as the deadline allowed.
+
+    `meanwhile` is called once while the nodes look, and gives the last gate of these nodes, for its counters.
+    """
     specs = gate_nodes(asked)
     variables = variables_of(asked, [spec.name for spec in specs])
     head = _head(specs)
     ports = ports_of(asked)
     late: list[str] = []
     with within(to_wait(asked.left())), one_python():
-        fabric = _scanned(asked, specs, progress)
+        fabric, before = _scanned(asked, specs, meanwhile, progress)
         fabric = with_variables(_since(fabric, before), variables)
-        if asked.left() > 0:
-            fabric = _joined(asked, floors, specs, fabric, ports, progress)
-        else:
+        if asked.left() <= 0:
             late.append("cables and ports")
-            fabric = judged(fabric)
+        fabric = _joined(asked, floors, specs, fabric, ports, progress)
         delivery, serving = _delivery(asked, specs, fabric, variables, progress)
         users = _users(specs, fabric, serving)
     if asked.left() <= 0 and not late:
         late.append("cables, ports or processes on every node")
+    from fabricdoc.gate import Job, Looked
+
     return Looked(
         fabric=fabric,
         preset=asked.preset,
@@ -110,13 +115,16 @@ def _contrary(asked: Asked) -> tuple[tuple[str, str, str], ...]:
     return contrary_of(asked)
 
 
-def _scanned(asked: Asked, specs: Sequence[NodeSpec], progress: Progress) -> Fabric:
+def _scanned(
+    asked: Asked, specs: Sequence[NodeSpec], meanwhile: Meanwhile, progress: Progress
+) -> tuple[Fabric, Gate | None]:
     progress(f"looking at {len(specs)} node{'s' if len(specs) != 1 else ''}")
     share = min(asked.deadline_s * SCAN_SHARE, max(SCAN_S, asked.deadline_s / 5))
     deep = asked.level != "quick"
     begun = SharedScan(specs, deadline_s=max(0.1, min(share, asked.left())), cuda=False, hashed=deep)
+    before = meanwhile()
     fabric = scan(specs, begun=begun, judge=False)
-    return with_images(specs, fabric, progress, start=False)
+    return with_images(specs, fabric, progress, start=False), before
 
 
 def _since(fabric: Fabric, before: Gate | None) -> Fabric:
@@ -126,6 +134,8 @@ def _since(fabric: Fabric, before: Gate | None) -> Fabric:
         then = datetime.fromisoformat(before.created)
     except ValueError:
         return fabric
+    from fabricdoc.gate import with_growth
+
     return with_growth(fabric, before.counters, before.boots, (datetime.now(UTC) - then).total_seconds())
 
 
@@ -152,9 +162,15 @@ def _joined(
 ) -> Fabric:
     """With what frames and connections show, then judged; a node's own part needs no other node.
 
-    Whether RDMA passes is the smoke level's question: of what strengthens a link only LLDP is asked.
+    Whether RDMA passes is the smoke level's question: of what strengthens a link only LLDP is asked. Only judged where
+    no time is left.
     """
+    from fabricdoc.checks import judged
+    from fabricdoc.fabric import every_kind, map_cables, with_own_ports
+
     only = floors.only
+    if asked.left() <= 0:
+        return judged(fabric)
     if len(specs) > 1 and (not only or CABLES in only):
         kinds = every_kind(ports)
         return map_cables(specs, fabric, progress, kinds._replace(proofs=kinds.proofs[:1]))
@@ -181,6 +197,8 @@ def _delivery(
 
 def _users(specs: Sequence[NodeSpec], fabric: Fabric, serving: Mapping[str, frozenset[int]]) -> Users:
     """Who uses a GPU besides the server that is judged, in words; nodes are asked again only where somebody does."""
+    from fabricdoc.gate import Users
+
     named = {spec.name: spec for spec in specs}
     words: dict[str, list[str]] = {}
     stop: dict[str, list[str]] = {}
@@ -195,5 +213,7 @@ def _users(specs: Sequence[NodeSpec], fabric: Fabric, serving: Mapping[str, froz
 
 def standing(fabric: Fabric) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
     """Counters and boots of every node that was read, for the next gate."""
+    from fabricdoc.gate import boot_of, standing_counters
+
     read = [node for node in fabric.nodes if not isinstance(node.counters, Unknown)]
     return {node.name: standing_counters(node) for node in read}, {node.name: boot_of(node) for node in fabric.nodes}

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import FabricdocError, InputError, ToolError, UsageError
-from fabricdoc.export import choose_node
 from fabricdoc.gate import check_ids
 from fabricdoc.model.preset import Preset
 from fabricdoc.transport import NodeSpec
@@ -164,6 +163,8 @@ def _local(part: LocalWords, preset: Preset | None, names: Sequence[str]) -> str
     if part.node is not None and (preset is None or part.node in names):
         return part.node
     if preset is not None:
+        from fabricdoc.export import choose_node
+
         return choose_node(preset, part.node, this_hostname()).name
     if len(names) == 1:
         return names[0]

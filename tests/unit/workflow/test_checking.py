@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc import store
 from fabricdoc.errors import StoreError, UsageError
 from fabricdoc.gate import Looked
 from fabricdoc.model.fabric import Fabric, FailedNode
@@ -36,8 +38,8 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fabric], list[Any]]:
     def put(fabric: Fabric) -> list[Any]:
         asked: list[Any] = []
 
-        def look(one: Asked, floors: Any, before: Gate | None, _progress: Any) -> Looked:
-            asked.append((one, floors, before))
+        def look(one: Asked, floors: Any, meanwhile: Callable[[], Gate | None], _progress: Any) -> Looked:
+            asked.append((one, floors, meanwhile()))
             return Looked(fabric=fabric, preset=one.preset, now=datetime.now(UTC))
 
         monkeypatch.setattr(gate_looking, "look_quickly", look)
@@ -100,8 +102,8 @@ def test_a_store_that_fails_is_told_and_refuses_nothing(
     def full(*_: Any) -> None:
         raise StoreError("no space left")
 
-    monkeypatch.setattr(checking, "keep_gate", full)
-    monkeypatch.setattr(checking, "last_gate", full)
+    monkeypatch.setattr(store, "keep_gate", full)
+    monkeypatch.setattr(store, "last_gate", full)
     gate = check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite"), told.append)
     assert gate.answer == "go"
     assert told == ["this gate is not kept in the history: no space left"]
@@ -181,18 +183,23 @@ def test_last_gate_of_a_store_without_gates(tmp_path: Path) -> None:
 
 LOADED = """
 import json, sys
-import fabricdoc.workflow.checking, fabricdoc.workflow.gate_looking, fabricdoc.workflow.gate_words
-print(json.dumps([name for name in sys.modules if name.startswith("fabricdoc.")]))
+from fabricdoc.workflow import checking, gate_looking, gate_words
+first = [name for name in sys.modules if name.startswith("fabricdoc.")]
+checking._meanwhile(checking.Asked(None))
+print(json.dumps([first, [name for name in sys.modules if name.startswith("fabricdoc.")]]))
 """
 
 
-def test_a_quick_gate_loads_nothing_of_what_measures_derives_or_lints() -> None:
-    """A launcher's first second: launches, models of servers and files of variables are other gates' matter."""
-    root = Path(__file__).resolve().parents[3]
+def test_a_quick_gate_loads_what_it_needs_when_it_needs_it(tmp_path: Path) -> None:
+    """A launcher's first second: nodes are asked before what judges is loaded, and launches, models of servers and
+    files of variables are other gates' matter."""
+    root, env = Path(__file__).resolve().parents[3], {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", LOADED], cwd=root, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", LOADED], cwd=root, env=env, capture_output=True, text=True, timeout=60, check=True
     )
+    first, then = json.loads(done.stdout)
+    later = [f"fabricdoc.{name}" for name in checking.LATER]
+    assert "fabricdoc.workflow.gate_looking" in first
+    assert [name for name in later if name in first or name not in then] == []
     rooms = ("bench", "tuning", "serving", "nccl.lint", "workflow.delivering", "workflow.recommending", "demo")
-    loaded = json.loads(done.stdout)
-    assert "fabricdoc.workflow.gate_looking" in loaded
-    assert [name for name in loaded if name.removeprefix("fabricdoc.").startswith(rooms)] == []
+    assert [name for name in then if name.removeprefix("fabricdoc.").startswith(rooms)] == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fabricdoc import fabric as fabric_room
 from fabricdoc.errors import UsageError
 from fabricdoc.fabric import at_most
 from fabricdoc.gate import Floors
@@ -97,8 +98,8 @@ class Nodes:
         self.deadline_s, self.hashed = 0.0, False
         monkeypatch.setattr(gate_looking, "SharedScan", self.begin)
         monkeypatch.setattr(gate_looking, "scan", self.scan)
-        monkeypatch.setattr(gate_looking, "map_cables", self.cables)
-        monkeypatch.setattr(gate_looking, "with_own_ports", self.own_ports)
+        monkeypatch.setattr(fabric_room, "map_cables", self.cables)
+        monkeypatch.setattr(fabric_room, "with_own_ports", self.own_ports)
         monkeypatch.setattr(gate_looking, "named_users", self.users)
 
     def begin(self, specs: Any, *, deadline_s: float, cuda: bool, hashed: bool) -> str:
@@ -134,7 +135,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Nodes:
 
 
 def look(asked: Asked, floors: Floors | None = None, before: Gate | None = None) -> Any:
-    return look_quickly(asked, floors or Floors(), before, lambda _: None)
+    return look_quickly(asked, floors or Floors(), lambda: before, lambda _: None)
 
 
 def test_all_nodes_their_cables_and_the_launchers_ports(nodes: Nodes) -> None:
@@ -221,7 +222,7 @@ def test_the_server_that_is_judged_is_no_stranger(nodes: Nodes, monkeypatch: pyt
 def test_without_a_preset_nothing_is_delivered_and_no_variable_is_the_jobs(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate_looking, "map_cables", lambda _s, fabric, _p, _e: fabric)
+    monkeypatch.setattr(fabric_room, "map_cables", lambda _s, fabric, _p, _e: fabric)
     looked = look(Asked(None, (NodeSpec("alpha", "local"), NodeSpec("beta", "local"))))
     assert (looked.preset, looked.delivery, looked.variables) == (None, None, {})
 
