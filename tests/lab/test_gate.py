@@ -17,7 +17,7 @@ from fabricdoc.store import list_gates
 from fabricdoc.workflow import read_where
 from tests.lab.cabling import F0, F1, LINK, MOVE_ADDRESS, SET_MTU, done
 from tests.lab.conftest import Inside, StartInside
-from tests.lab.gate_lab import LOW_MEMLOCK, ROOT, GateLab, goes, refused, refusing
+from tests.lab.gate_lab import FLOORS, LOW_MEMLOCK, ROOT, GateLab, goes, refused, refusing
 
 pytestmark = pytest.mark.lab
 
@@ -39,6 +39,14 @@ for name, other in ((one, two), (two, one)):
 for name in at: ip.link('set', index=at[name], state='up')
 """
 HOLD = "import socket, sys; s = socket.create_server(('', int(sys.argv[1]))); print('up', flush=True); sys.stdin.read()"
+# holds memory that it has written to; where there should be too little for all, it is the first to go
+TAKE = (
+    "import sys; open('/proc/self/oom_score_adj', 'w').write('1000'); held = bytearray(int(sys.argv[1]))\n"
+    "for at in range(0, len(held), 4096): held[at] = 1\n"
+    "print('up', flush=True); sys.stdin.read()"
+)
+GIB = 1 << 30
+TAKEN = 2 * GIB
 SERVE = (
     "import os, socket, sys; s = socket.create_server(('', 29500));"
     "os.environ.update(a.split('=') for a in sys.argv[2:]); os.execve(sys.executable,"
@@ -175,13 +183,37 @@ def test_variables_that_do_not_reach_the_workers(pair: GateLab, tmp_path: Path) 
     assert goes(pair.gate(env=(("beta", compose),)))
 
 
-def test_memory_below_the_floor_of_the_profile(pair: GateLab, tmp_path: Path) -> None:
+def test_memory_below_the_floor_of_the_profile(pair: GateLab, start_inside: StartInside, tmp_path: Path) -> None:
+    """Real memory, taken by a process on beta; it is this machine's, so every node of a lab has less of it."""
+    free = available()
+    if free < 2 * TAKEN:
+        pytest.skip(f"it takes {TAKEN >> 20} MiB, never more than half of what is free, and {free >> 20} MiB are")
+    floor_gib = (free - TAKEN // 2) / GIB  # so that half of what is taken may come or go meanwhile
     (tmp_path / "gate").mkdir()
-    (tmp_path / "gate" / "floors.toml").write_text("[lab]\nmemory_gib = 1000000\n")
-    gate = pair.gate(folders=(tmp_path,))
-    assert refused(gate, "memory", "alpha").expected == "at least 1000000.0 GiB"
-    assert ("memory", "beta") in refusing(gate)
-    assert goes(pair.gate())
+    (tmp_path / "gate" / "floors.toml").write_text(FLOORS.replace("memory_gib = 0.25", f"memory_gib = {floor_gib}"))
+    assert goes(pair.gate(folders=(tmp_path,)))
+    taker = start_inside(pair.node("beta").pid, TAKE, TAKEN)
+    assert taker.stdout is not None and taker.stdout.readline() == "up\n"
+    full = pair.gate(folders=(tmp_path,))
+    taker.kill()
+    taker.wait()
+    for node in ("alpha", "beta"):
+        check = refused(full, "memory", node)
+        assert check.expected == f"at least {floor_gib:.1f} GiB"
+        assert 0 < float(check.found.removesuffix(" GiB")) <= floor_gib
+        assert check.fix[-1] == "free -h"
+    assert [(one.id, one.subject) for one in full.findings] == [
+        ("memory-available-low", "alpha"),
+        ("memory-available-low", "beta"),
+    ]
+    assert full.reason.startswith("alpha has ")
+    assert goes(pair.gate(folders=(tmp_path,)))
+
+
+def available() -> int:
+    """MemAvailable of this machine, in bytes."""
+    (line,) = [one for one in Path("/proc/meminfo").read_text().splitlines() if one.startswith("MemAvailable:")]
+    return int(line.split()[1]) << 10
 
 
 def test_a_preset_whose_time_is_over(pair: GateLab) -> None:
