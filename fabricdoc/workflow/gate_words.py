@@ -9,6 +9,7 @@ import math
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,16 +191,30 @@ def _split(line: str) -> list[str]:
 
 
 def write_textfile(path: Path, text: str) -> None:
-    """Write it whole or not at all, so that a collector never reads half of one. ToolError when it can't be written."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write it whole or not at all, so that a collector never reads half of one.
+
+    What stands there is replaced, so it must be a file, or a link to one: UsageError for a device, a pipe or a folder.
+    ToolError when it can't be written.
+    """
+    real = Path(os.path.realpath(path))
+    if os.path.lexists(real) and not real.is_file():
+        raise UsageError(
+            f"--textfile {path} is no file, and would be replaced by one",
+            fix="name a file whose name ends in .prom; --line and --json write to stdout",
+        )
+    part = real.with_name(f".{real.name}.{os.getpid()}")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.chmod(0o644)
-        part.replace(path)
-    except OSError as error:
         part.unlink(missing_ok=True)
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            os.fchmod(handle, 0o644)
+            stream.write(text)
+        part.replace(real)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
         raise ToolError(
             f"--textfile {path} can't be written: {error.strerror}",
-            fix=f"make {path.parent}, writable for you",
+            fix=f"make {real.parent}, writable for you",
             id="output",
         ) from error

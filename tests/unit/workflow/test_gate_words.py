@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +179,40 @@ def test_a_textfile_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as caught:
         write_textfile(tmp_path / "none" / "gate.prom", "new\n")
     assert "--textfile" in caught.value.message
+    assert [one.name for one in tmp_path.iterdir()] == ["gate.prom"]
+
+
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--textfile /dev/stdout`, as root in a container, must not cost the device or the link to it."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ToolError):
-        write_textfile(tmp_path / "folder", "new\n")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "gate.prom"]
+    (tmp_path / "link").symlink_to("/dev/null")
+    for name in ("pipe", "folder", "link", "/dev/null", "/proc/self/fd/0", "", "."):
+        before = os.lstat(name or ".")
+        with pytest.raises(UsageError, match="is no file"):
+            write_textfile(Path(name), "new\n")
+        assert os.lstat(name or ".").st_ino == before.st_ino
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "link", "pipe"]
+
+
+def test_what_somebody_left_in_the_way_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("kept")
+    (tmp_path / f".gate.prom.{os.getpid()}").symlink_to("theirs")
+    write_textfile(tmp_path / "gate.prom", "new\n")
+    assert (tmp_path / "theirs").read_text() == "kept"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["gate.prom", "theirs"]
+    assert not (tmp_path / "gate.prom").is_symlink()
+
+
+def test_a_link_to_a_file_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "gate.prom").symlink_to("real/gate.prom")
+    for text in ("old\n", "new\n"):
+        write_textfile(tmp_path / "gate.prom", text)
+        assert (tmp_path / "gate.prom").is_symlink()
+        assert (tmp_path / "real" / "gate.prom").read_text() == text
+    assert [one.name for one in (tmp_path / "real").iterdir()] == ["gate.prom"]
 
 
 def test_any_other_error_of_a_named_preset_stays_what_it_is(tmp_path: Path) -> None:
