@@ -102,26 +102,27 @@ def hardware_ids() -> tuple[str, ...]:
 
 
 def floors_of(profile: str, folders: Sequence[Path] = ()) -> Floors:
-    """The floors of a profile: of the user's folders first, then his own presets, then the shipped ones.
+    """The floors of a profile, each from the first that has it: the user's folders, his own presets, the shipped ones.
 
     InputError for a file that can't be read or holds something else.
     """
-    for path in (*(folder / "gate" / FLOORS for folder in folders), _own()):
-        if path is not None and path.is_file():
-            rows = _rows(read_text(path, str(path)), str(path))
-            if profile in rows:
-                return rows[profile]
     shipped = (own_folder("presets") / "gate" / FLOORS).read_text(encoding="utf-8")
-    return _rows(shipped, FLOORS).get(profile, Floors())
+    found: dict[str, Any] = _rows(shipped, FLOORS).get(profile, {})
+    paths = [*(folder / "gate" / FLOORS for folder in folders), _own()]
+    for path in reversed(paths):
+        if path.is_file():
+            found = found | _rows(read_text(path, str(path)), str(path)).get(profile, {})
+    return Floors(**found)
 
 
-def _own() -> Path | None:
+def _own() -> Path:
     config = os.environ.get("XDG_CONFIG_HOME", "")
     home = Path(config) if config.startswith("/") else (home_folder() or Path("/nonexistent")) / ".config"
     return home / "fabricdoc" / "presets" / "gate" / FLOORS
 
 
-def _rows(text: str, name: str) -> dict[str, Floors]:
+def _rows(text: str, name: str) -> dict[str, dict[str, Any]]:
+    """Fields of `Floors` by profile."""
     try:
         tables = parse_toml(text)
         return {profile: _floors(table) for profile, table in tables.items()}
@@ -129,13 +130,23 @@ def _rows(text: str, name: str) -> dict[str, Floors]:
         raise InputError(f"{name}: {error}", fix="see the comments in presets/gate/floors.toml") from error
 
 
-def _floors(table: Mapping[str, Any]) -> Floors:
-    """One profile's table. ValueError for a key that is none or a number that is none."""
+def _floors(table: Mapping[str, Any]) -> dict[str, Any]:
+    """One profile's table. ValueError for a key that is none, a number that is none or a check that is none."""
     unknown = set(table) - {*NUMBERS, "only"}
     if unknown:
         raise ValueError(f"there is no {sorted(unknown)[0]!r}; keys: {', '.join((*NUMBERS, 'only'))}")
-    numbers = {name: _number(name, table[name]) for name in NUMBERS if name in table}
-    return Floors(**numbers, only=tuple(map(str, table.get("only", ()))))
+    found: dict[str, Any] = {name: _number(name, table[name]) for name in NUMBERS if name in table}
+    return found | ({"only": _only(table["only"])} if "only" in table else {})
+
+
+def _only(ids: object) -> tuple[str, ...]:
+    """A word that is no check's id would leave that check out, unseen."""
+    if not isinstance(ids, list):
+        raise ValueError(f"only is {str(ids)[:40]!r}, wanted a list of checks")
+    strange = [one for one in ids if one not in kinds()]
+    if strange:
+        raise ValueError(f"only names {str(strange[0])[:40]!r}, and the gate has no such check")
+    return tuple(ids)
 
 
 def _number(name: str, value: object) -> float:

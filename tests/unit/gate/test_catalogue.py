@@ -100,6 +100,17 @@ def test_the_users_floors_win_folder_before_home(nobodys_presets: Path, tmp_path
     assert floors_of("both") == Floors(shm_mib=1.0)
 
 
+def test_a_floor_of_the_users_takes_nothing_else_away(nobodys_presets: Path, tmp_path: Path) -> None:
+    """With a floor for memory a single node is still not asked about cables; who wants that says so."""
+    nobodys_presets.mkdir(parents=True)
+    (nobodys_presets / "floors.toml").write_text("[single-node]\nmemory_gib = 90\nshm_mib = 1\n")
+    assert floors_of("single-node") == floors_of("single-node")._replace(memory_gib=90.0, shm_mib=1.0)
+    assert "memory" in floors_of("single-node").only and "peer" not in floors_of("single-node").only
+    (tmp_path / "gate").mkdir()
+    (tmp_path / "gate" / "floors.toml").write_text("[single-node]\nmemory_gib = 7\nonly = []\n")
+    assert floors_of("single-node", [tmp_path]) == Floors(memory_gib=7.0, shm_mib=1.0)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -112,6 +123,9 @@ def test_the_users_floors_win_folder_before_home(nobodys_presets: Path, tmp_path
         "p = 3\n",
         "[p\n",
         "[p]\nonly = 3\n",
+        "[p]\nonly = 'memory'\n",
+        "[p]\nonly = ['memory', 'memmory']\n",
+        "[p]\nonly = [['memory']]\n",
     ],
 )
 def test_a_file_of_floors_that_is_none_names_itself(tmp_path: Path, text: str) -> None:
