@@ -61,9 +61,15 @@ def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str
 
 def _nothing_found(kind: Kind, node: Node) -> GateCheck:
     unread = _unread(kind.id, node)
-    outcome, found = ("noted", f"unknown: {unread}") if unread else ("ok", "so it is")
+    outcome, found = ("noted", f"unknown: {unread}") if unread else ("ok", _fine(kind.id, node))
     fields = {"id": kind.id, "node": node.name, "outcome": outcome, "expected": kind.asks, "found": found}
     return GateCheck.model_validate(fields | {"who": kind.who})
+
+
+def _fine(id: str, node: Node) -> str:
+    """Nothing was found; of counters that were not seen before, nothing could be."""
+    seen_first = isinstance(node.counters, tuple) and bool(node.counters) and node.watched_s <= 0
+    return "no gate of this boot before" if id == "counters" and seen_first else "so it is"
 
 
 def _unread(id: str, node: Node) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 UNNAMED = "unnamed"
+HISTORY = "history"
 DEADLINES_S: Mapping[Level, float] = {"quick": 15.0, "smoke": 120.0, "full": 300.0}
 """Seconds for a whole gate; each far above what is usual, since a busy node is no broken one."""
 LATER = ("fabric.cables", "fabric.own_ports", "checks.between", "gate.quick", "gate.judge", "store")
@@ -133,7 +134,7 @@ def check_gate(asked: Asked, progress: Progress = lambda _: None) -> Gate:
             added = _deepened(step, asked, looked.fabric, progress)
             checks, findings = [*checks, *added.checks], [*findings, *added.findings]
             gate = conclude(terms, nodes, checks, findings)
-    return _kept(asked, gate, looked.fabric, progress)
+    return _kept(asked, gate, looked.fabric)
 
 
 def _deepened(step: str, asked: Asked, fabric: Fabric, progress: Progress) -> Added:
@@ -160,8 +161,8 @@ def _before(asked: Asked) -> Gate | None:
         return None
 
 
-def _kept(asked: Asked, gate: Gate, fabric: Fabric, progress: Progress) -> Gate:
-    """The gate with its id, time and counters, and in the history if it can be written."""
+def _kept(asked: Asked, gate: Gate, fabric: Fabric) -> Gate:
+    """The gate with its id, time and counters, and in the history; where it can't be, it tells so and holds."""
     from fabricdoc.store import keep_gate, new_gate_id
     from fabricdoc.workflow.gate_looking import standing
 
@@ -172,5 +173,13 @@ def _kept(asked: Asked, gate: Gate, fabric: Fabric, progress: Progress) -> Gate:
         try:
             keep_gate(gate, asked.store)
         except FabricdocError as error:
-            progress(f"this gate is not kept in the history: {error.message}")
+            return gate.model_copy(update={"checks": (*gate.checks, _not_kept(error))})
     return gate
+
+
+def _not_kept(error: FabricdocError) -> GateCheck:
+    from fabricdoc.gate import kind_of
+
+    kind, found = kind_of(HISTORY), f"not kept: {error.message}"[:200]
+    fields = {"id": HISTORY, "node": "", "outcome": "noted", "expected": kind.asks, "found": found}
+    return GateCheck.model_validate(fields | {"fix": kind.fix, "who": kind.who})

@@ -8,7 +8,7 @@ import pytest
 
 from fabricdoc.gate.adopted import BY_FINDINGS, adopted, deciding, found_text, netdevs_of, places
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Counters, Fabric
 from fabricdoc.model.findings import Evidence, Finding, Severity
 
 pytestmark = pytest.mark.unit
@@ -46,6 +46,13 @@ def test_a_healthy_node_holds_every_row(fabric: Fabric) -> None:
     checks = adopted(fabric)
     assert [(one.id, one.node) for one in checks] == [(id, node) for id in BY_FINDINGS for node in ("alpha", "beta")]
     assert {one.outcome for one in checks} == {"ok"}
+
+
+def test_counters_that_were_not_seen_before_are_not_said_to_stand_still(fabric: Fabric, change: Any) -> None:
+    counters = (Counters(subject="mlx5_0/1", source="port", values={"symbol_error": 5}),)
+    first = change.node(change.node(fabric, "alpha", counters=counters), "beta", counters=counters, watched_s=60.0)
+    told = {one.node: (one.outcome, one.found) for one in adopted(first) if one.id == "counters"}
+    assert told == {"alpha": ("ok", "no gate of this boot before"), "beta": ("ok", "so it is")}
 
 
 def test_a_finding_is_a_no_for_its_node_with_its_fix(fabric: Fabric) -> None:

@@ -93,20 +93,27 @@ def test_a_gate_that_shall_not_be_kept_leaves_no_file(looking: Any, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_gate_that_is_kept_says_nothing_of_it(looking: Any, tmp_path: Path) -> None:
+    looking(Fabric())
+    gate = check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite"))
+    assert "history" not in {one.id for one in gate.checks}
+
+
 def test_a_store_that_fails_is_told_and_refuses_nothing(
     looking: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     looking(Fabric())
-    told: list[str] = []
 
     def full(*_: Any) -> None:
         raise StoreError("no space left")
 
     monkeypatch.setattr(store, "keep_gate", full)
     monkeypatch.setattr(store, "last_gate", full)
-    gate = check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite"), told.append)
+    gate = check_gate(Asked(None, NODES, store=tmp_path / "s.sqlite"))
     assert gate.answer == "go"
-    assert told == ["this gate is not kept in the history: no space left"]
+    (told,) = [one for one in gate.checks if one.id == "history"]
+    assert (told.outcome, told.found, told.who) == ("noted", "not kept: no space left", "launcher")
+    assert "--store FILE" in told.fix[0]
 
 
 def test_the_last_gate_of_the_same_nodes_is_handed_on(looking: Any, tmp_path: Path) -> None:
