@@ -15,6 +15,7 @@ from fabricdoc.dumps import Reading, read_text
 from fabricdoc.explain.commands import variables_typed
 from fabricdoc.explain.documents import is_document, read_document
 from fabricdoc.explain.headings import pieces_of, proven
+from fabricdoc.explain.relayed import NEEDLE, read_relayed
 from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
 from fabricdoc.files import own_folder
 from fabricdoc.nccl import clean, detect_format, settings_of
@@ -57,6 +58,8 @@ def read_short(material: Material, text: str) -> None:
     material.lines = material.lines or len(lines) - (lines[-1] == "")
     if is_document(text) and read_document(material, text):
         return
+    if NEEDLE in text:
+        read_relayed(material, lines)
     _settings(material, text, lines)
     _results(material, lines)
     _signs(material, text, lines)

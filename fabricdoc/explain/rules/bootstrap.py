@@ -20,6 +20,8 @@ BRIDGE = ipaddress.ip_network("172.17.0.0/16")
 """The subnet that docker gives its bridge."""
 HOST_NETWORK = re.compile(r"--net(?:work)?[ =]host")
 _BRACKETED = re.compile(r"\[\d+\]([^\s:]+):(\S+?)<\d+>")
+_OLD = re.compile(r"NET : Using interface ([^\s:]+):(\S+?)<\d+>")
+"""NCCL up to 2.3 gave each interface a line of its own."""
 CONNECT = ("err.connect", "sock.misc", "err.recv", "torch.rendezvous", "gloo.connect")
 REFUSED = re.compile(r"refused|unreachable|timed out|No route|retry count|failed|abort", re.I)
 
@@ -31,12 +33,14 @@ def interfaces_used(case: Case) -> list[tuple[Seen, str, str]]:
         listed = _BRACKETED.findall(seen.message) if seen.event != "ib.using" else []
         single = [(seen.groups["if"], seen.groups.get("addr", ""))] if "if" in seen.groups else []
         found += [(seen, name, address.partition("%")[0]) for name, address in listed or single]
-    return found
+    old = [(seen, match) for seen in case.of("boot.if.old") if (match := _OLD.search(seen.message))]
+    return found + [(seen, match[1], match[2].partition("%")[0]) for seen, match in old]
 
 
 def connect_failures(case: Case) -> list[Seen]:
     """Connections that were refused or never answered."""
-    return [seen for seen in case.of(*CONNECT) if REFUSED.search(seen.spot.text) and seen.event != "err.recv"]
+    told = [seen for seen in case.of(*CONNECT) if REFUSED.search(seen.spot.text) and seen.event != "err.recv"]
+    return told + [seen for seen in case.warned(r"^Call to connect ") if REFUSED.search(seen.message)]
 
 
 def peer_of(seen: Seen) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
-from fabricdoc.explain.rules.selection import fits
+from fabricdoc.explain.rules.selection import both_kinds, fits
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Seen, Set, Spot
 from fabricdoc.explain.views import (
@@ -143,24 +143,41 @@ def gid_index_link_local(case: Case) -> Answer:
 
 
 def gid_index_drifted(case: Case) -> Answer:
-    """The pinned index is right on one HCA of a node, and on another one its GID stands elsewhere."""
+    """The pinned index is right on one HCA of a node, and on another one its GID stands elsewhere, or stood there."""
     each = pinned(case)
     index = index_of(each) if each else None
     if each is None or index is None:
         return None
+    for before, after in moved_slots(case):
+        if before.index == index or after.index == index:
+            old, new = (before, after) if before.index == index else (after, before)
+            failing = _failing_on(case, old.hca, index)[:1]
+            return Hit(spots(failing, each, new.spot, old.spot), _filled(case, each, None, [new]), "certain")
     by_node: dict[str, list[list[GidRow]]] = defaultdict(list)
     for (node, _hca), rows in tables(case).items():
         by_node[node].append(rows)
     for listed in by_node.values():
         fitting = [rows for rows in listed if (row := at(rows, index)) and row.routable]
         moved = [rows for rows in listed if right(rows) and not ((row := at(rows, index)) and row.version == 2)]
-        if moved and (fitting or _failing_on(case, moved[0][0].hca, index)):
+        if moved and (fitting or (_failing_on(case, moved[0][0].hca, index) and at(moved[0], index) is None)):
             good = right(moved[0])
             failing = _failing_on(case, moved[0][0].hca, index)
             kept = [row for rows in fitting[:1] if (row := at(rows, index))]
             shown = spots(failing[:1], each, good[0], kept)
             return Hit(shown, _filled(case, each, at(moved[0], index), good), "certain")
     return None
+
+
+def moved_slots(case: Case) -> list[tuple[GidRow, GidRow]]:
+    """The same GID of one HCA at another index in another dump: a host at two times, since no two share a GID."""
+    known: dict[tuple[str, str], GidRow] = {}
+    found = []
+    for row in gid_rows(case):
+        if row.routable:
+            first = known.setdefault((row.hca, row.ipv4), row)
+            if first.index != row.index and first.spot.file != row.spot.file:
+                found.append((first, row))
+    return found
 
 
 def _failing_on(case: Case, hca: str, index: int) -> list[Seen]:
@@ -173,7 +190,7 @@ def gid_index_differs_between_nodes(case: Case) -> Answer:
     index = index_of(each) if each else None
     found = tables(case)
     nodes = list(dict.fromkeys(node for node, _hca in found))
-    if each is None or index is None or len(nodes) < 2:
+    if each is None or index is None or len(nodes) < 2 or moved_slots(case):
         return None
     wanted = _shared_subnets(found)
     good = {key: right(rows, wanted) for key, rows in found.items() if right(rows, wanted)}
@@ -250,6 +267,9 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
 
 
 def _automatic(case: Case, seen: Seen, hca: str, gid: str, pair: QueuePairFailure | None) -> Answer:
+    if mixed := both_kinds(case):
+        why = "NCCL's list holds InfiniBand ports too: these have no IPv4 GID by their nature"
+        return Near(spots(seen, mixed), why, ("a list of Ethernet ports alone",))
     if pair is not None and pair.errno == 22 and not is_link_local(pair.remote_gid):
         return Near(spots(seen), "only this end is link-local: an address is missing here")
     rows = [row for row in gid_rows(case, seen.spot.node, hca) if row.routable]
@@ -275,8 +295,8 @@ def gid_choice_zeroconf(case: Case) -> Answer:
 
 
 def gid_scan_einval_container(case: Case) -> Answer:
-    """NCCL stops over a slot of the table that it may not read."""
-    found = case.of("ib.gidread")
+    """NCCL, or a plugin made of its code, stops over a slot of the table that it may not read."""
+    found = case.of("ib.gidread") or case.warned(r"failed in ncclIbRoceGetVersionNum")
     if not found:
         return None
     visible = gid_rows(case, found[0].spot.node)

@@ -10,7 +10,7 @@ from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, listing,
 from fabricdoc.explain.rules.bootstrap import VIRTUAL
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Fact, Row, Seen, Spot
-from fabricdoc.explain.views import PortKey, PortView, addresses, gid_rows, ports, subnet
+from fabricdoc.explain.views import PortKey, PortView, addresses, completions, gid_rows, ports, subnet
 
 MTU_OF_ENUM = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 LOSS = (
@@ -41,7 +41,10 @@ COLLAPSE, LARGE = 5.0, 1 << 20
 
 
 def mtu_mismatch(case: Case) -> Answer:
-    """The active MTU of ports that face one another differs, or that of the interfaces below them."""
+    """The active MTU of ports that face one another differs, or that of the interfaces below them.
+
+    A connection that is not made at all is seldom its fault: the MTU of the other end matters once data flows.
+    """
     found = _ports_apart(case) or _netdevs_apart(case) or _queue_pairs_apart(case)
     ping = case.sign("ping-too-long")
     if found is None and ping:
@@ -49,6 +52,8 @@ def mtu_mismatch(case: Case) -> Answer:
     if found is None:
         return None
     evidence, filled = found
+    if unconnected(case) and not completions(case):
+        return Hit(spots(evidence, ping[:1], unconnected(case)[:1]), filled, "possible", ("data that flowed first",))
     return Hit(spots(evidence, ping[:1], case.errors[:2]), filled, "certain")
 
 

@@ -73,7 +73,7 @@ def dev_shm_too_small(case: Case) -> Answer:
         if re.search(r"posix_fallocate|ftruncate|shm_open|mmap", seen.spot.text) and full.search(seen.spot.text)
     ]
     found += [seen for seen in case.warned(r"(?i)(?:shared memory|shm).*no space left") if not _placed(seen, found)]
-    bare = [seen for seen in case.of("err.shm") if not _placed(seen, found)]
+    bare = [seen for seen in case.of("err.shm") if not _placed(seen, found) and not _absent(case, seen)]
     bus = case.sign("bus-error-shm", "shm-engine")
     small = case.sign("df-shm-small")
     if not found and bare:
@@ -89,6 +89,13 @@ def dev_shm_too_small(case: Case) -> Answer:
     filled = words(node=first.spot.node, wanted=wanted[1] if wanted else "")
     sized = case.sign("docker-run")[:1]
     return Hit(spots(found[:2], bus[:1], small[:1], sized), filled, "certain" if found else "likely")
+
+
+def _absent(case: Case, seen: Seen) -> bool:
+    """Whether a segment was not there to be opened: whose it was is gone, or in another container, and none is full."""
+    if "attaching" not in seen.spot.text:
+        return False
+    return "No such file" in seen.spot.text or bool(case.warned(r"^Call to (?:shm_)?open\b.*No such file"))
 
 
 def _placed(seen: Seen, others: list[Seen]) -> bool:

@@ -9,7 +9,7 @@ from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.memory import is_gb10
 from fabricdoc.explain.rules.selection import filters, fits
-from fabricdoc.explain.seen import Row, Seen, Set
+from fabricdoc.explain.seen import Row, Seen, Set, Sign
 from fabricdoc.explain.views import PortView, ports
 
 SLOW, BIG = 15.0, 32 << 20
@@ -24,6 +24,8 @@ REFUSED = re.compile(
     r"|\b304\b|\b801\b|not supported|OS call|IMEX"
 )
 """Answers where this process may not make or bind a multicast object."""
+DENIED = re.compile(r"(?i)\b800\b|not permitted|permission")
+"""Those that speak of rights alone."""
 
 
 def twin_pairs(views: list[PortView]) -> list[tuple[PortView, PortView]]:
@@ -156,10 +158,12 @@ def nvls_fabric_manager_state(case: Case) -> Answer:
     found = _multicast_errors(case)
     hit = [seen for seen in found if NOT_READY.search(seen.message)]
     hit += [seen for seen in found if "Fabric Manager" in seen.message and not REFUSED.search(seen.message)]
-    manager = case.sign("fabric-manager-down")
-    if not hit and not (found and manager) and not (manager and case.of("err.cuda")):
+    manager = case.sign("fabric-manager-down", "fabric-manager-stopped")
+    waiting = case.sign("cuda-not-ready")
+    other = [seen for seen in (*found, *case.of("err.cuda")) if not DENIED.search(seen.message)]
+    if not hit and not (manager and other) and not waiting:
         return None
-    first = hit or found or case.of("err.cuda")
+    first: list[Seen | Sign] = [*hit, *other, *waiting]
     support = [seen for seen in case.of("nvls.support") if not seen.groups.get("state")][:1]
     return Hit(
         spots(first[:1], manager[:1], support), words(node=first[0].spot.node), "certain" if manager else "likely"
@@ -173,6 +177,9 @@ def nvls_multicast_not_permitted(case: Case) -> Answer:
     if not hit:
         return None
     container = case.sign("container", "docker-run", "imex-missing")
+    stopped = case.sign("fabric-manager-stopped")
+    if stopped and not container and not any(DENIED.search(seen.message) for seen in hit):
+        return Near(spots(hit[:1], stopped[:1]), "Fabric Manager was stopped on this node", ("a container",))
     support = [seen for seen in case.of("nvls.support") if not seen.groups.get("state")][:1]
     return Hit(
         spots(hit[:1], container[:1], support), words(node=hit[0].spot.node), "certain" if container else "likely"

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.rules.bootstrap import interfaces_used
 from fabricdoc.explain.rules.stack import external_networks
 from fabricdoc.explain.seen import Seen, Set, Sign
 from fabricdoc.explain.views import networks, uses_sockets
@@ -20,6 +21,8 @@ NO_PROVIDER = re.compile(
     r"|no (?:EFA|matching) (?:devices?|providers?)"
 )
 """How the libfabric plugin says that it has nothing to work with (aws-ofi-nccl, several releases)."""
+SPEAKER = re.compile(r"\(\w{1,60} pid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{2,45})?\)")
+"""How Ray puts a process before what it says."""
 SLOW_PROVIDER = re.compile(r"Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
 """It took what is left where the fabric's provider shows no device (aws-ofi-nccl 803)."""
 
@@ -45,11 +48,39 @@ def nccl_version_mismatch(case: Case) -> Answer:
     if len(found) < 2:
         return None
     firsts = [lines[0] for lines in found.values()]
+    if engines := _engines_apart(case):
+        filled = words(first=engines[0].groups["ver"], second=engines[1].groups["ver"], node=engines[0].spot.node)
+        return Hit(spots(case.of("boot.trunc", "sock.family", "err.sockmix")[:1], engines), filled, "certain")
+    if again := _runs_of_one_rank(case, firsts):
+        return Near(spots(again), "the same rank of the same host names both, in two runs", ("two ranks of one run",))
     if len({(line.spot.file, line.spot.node) for line in firsts}) < 2 and not _several_hosts(case, firsts[0].spot.file):
         return Near(spots(firsts[:2]), "one process names both", ("two ranks with other versions",))
     symptom = case.of("sock.family", "boot.trunc", "err.sockmix", "sock.magic", "err.internal")[:1]
     filled = words(first=next(iter(found)), second=list(found)[1], node=firsts[0].spot.node, other=firsts[1].spot.node)
     return Hit(spots(symptom, firsts[:4]), filled, "certain")
+
+
+def _engines_apart(case: Case) -> list[Seen]:
+    """Lines of an engine's processes that name two releases: `(RayWorkerWrapper pid=402, ip=10.0.0.2)` in front."""
+    first: dict[str, Seen] = {}
+    for seen in case.of("version.engine"):
+        match = SPEAKER.search(seen.spot.text)
+        first.setdefault(f"{seen.spot.file} {match[0] if match else ''}", seen)
+    releases = {seen.groups["ver"]: seen for seen in reversed(list(first.values()))}
+    return list(releases.values())[:2] if len(releases) > 1 and len(first) > 1 else []
+
+
+def _runs_of_one_rank(case: Case, firsts: list[Seen]) -> list[Seen]:
+    """Those of the lines whose files hold the same rank of the same host: two runs of it."""
+    ranks: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for seen in case.of("comm.init", "comm.shape"):
+        if seen.host:
+            ranks[seen.spot.file].add((seen.host, seen.groups.get("rank", "")))
+    for one in firsts:
+        for other in firsts:
+            if one.spot.file != other.spot.file and ranks[one.spot.file] & ranks[other.spot.file]:
+                return [one, other]
+    return []
 
 
 def _several_hosts(case: Case, file: str) -> bool:
@@ -201,11 +232,26 @@ def host_identity_collision(case: Case) -> Answer:
     if len(places) > 1:
         filled = words(node=sorted(places)[0], other=sorted(places)[1])
         return Hit(spots(one[:2], case.of("err.dupgpu")[:1]), filled, "certain")
+    if apart := _one_name_two_machines(case):
+        broken, lines = apart
+        filled = words(node=lines[0].spot.node)
+        return Hit(spots(broken, lines), filled, "likely", ("hostname and boot_id of both hosts",))
     doubled = case.of("err.dupgpu")
     if doubled and (_one_rank_each(case) or _hostids(case)):
         filled = words(node=doubled[0].spot.node)
         return Hit(spots(doubled[:2], _hostids(case), case.sign("machine-id-line")[:2]), filled, "likely")
     return None
+
+
+def _one_name_two_machines(case: Case) -> tuple[list[Seen], list[Seen]] | None:
+    """Processes of one host name use one interface with two addresses, and memory can't be shared between ranks."""
+    broken = case.warned(r"open CUDA IPC handle|cudaIpcOpenMemHandle") + case.of("err.dupgpu")
+    seats: dict[tuple[str, str], dict[str, Seen]] = defaultdict(dict)
+    for seen, name, address in interfaces_used(case) if broken else ():
+        if seen.host and address:
+            seats[seen.host, name].setdefault(address, seen)
+    double = next((list(lines.values())[:2] for lines in seats.values() if len(lines) > 1), [])
+    return (broken[:1], double) if double else None
 
 
 def _one_rank_each(case: Case) -> bool:
@@ -253,6 +299,9 @@ def nccl_build_specific_hang(case: Case) -> Answer:
     if serious or not (hang or builds):
         return None
     named = [seen for lines in found.values() for seen in lines]
+    runs = _runs_of_one_rank(case, [lines[0] for lines in found.values()])
+    if hang and runs and {one.spot.file for one in runs} - {one.spot.file for one in hang}:
+        return Hit(spots(hang[:2], runs, builds[:2]), words(node=hang[0].spot.node), "likely")
     engines = case.of("version.engine")
     if builds and (hang or len(builds) > 1):
         return Hit(spots(hang[:2], builds[:3], named[:1]), words(node=(hang or builds)[0].spot.node), "likely")

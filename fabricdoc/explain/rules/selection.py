@@ -103,7 +103,34 @@ def ib_hca_names_differ_between_nodes(case: Case) -> Answer:
             )
             shown = [port.spot for port in (*down[:2], *active[:2], *good[0][2][:1])]
             return Hit(spots(each, shown), filled, "certain")
-    return None
+    everywhere = [each for each in filters(case) if not each.spot.node]
+    return next((hit for each in everywhere if (hit := _some_names_missing(case, each))), None)
+
+
+def _some_names_missing(case: Case, each: Set) -> Answer:
+    """Every entry of the list is an active port on one node; on another some are not, and others are up instead."""
+    value = each.value.strip("\"'")
+    entries = parse_selector(value).entries
+    if parse_selector(value).excludes or len(entries) < 2:
+        return None
+    whole: list[str] = []
+    partly: list[tuple[str, list[str], list[PortView]]] = []
+    for node in dict.fromkeys(port.node for port in ports(case) if port.node):
+        active = [port for port in ports(case) if port.node == node and port.active]
+        lost = [entry.name for entry in entries if not any(port.hca.startswith(entry.name) for port in active)]
+        instead = [port for port in active if not fits(value, port.hca, port.number)]
+        if not lost:
+            whole.append(node)
+        elif len(instead) >= len(lost):
+            partly.append((node, lost, instead))
+    if not whole or not partly:
+        return None
+    node, lost, instead = partly[0]
+    taken = [port for port in ports(case) if port.node == node and port.active and fits(value, port.hca, port.number)]
+    names = ",".join(port.hca for port in (*taken, *instead))
+    filled = words(value=each.value, node=node, other=whole[0], hcas=listing(port.hca for port in instead), fix=names)
+    down = [port.spot for port in ports(case) if port.node == node and port.down and port.hca in lost]
+    return Hit(spots(each, down[:2], [port.spot for port in instead[:2]]), filled, "likely", (f"{lost[0]} on {node}",))
 
 
 def ib_hca_includes_port_cabled_elsewhere(case: Case) -> Answer:
@@ -184,6 +211,12 @@ def joined(case: Case) -> bool:
     """Whether the ranks were joined, as far as NCCL's lines tell."""
     complete = any(seen.groups.get("state") == "COMPLETE" for seen in case.of("comm.init"))
     return complete or bool(case.of("conn.rings", "gdr.ring"))
+
+
+def both_kinds(case: Case) -> list[Seen]:
+    """NCCL's lists that hold InfiniBand and Ethernet ports together."""
+    kinds = [(seen, {device.link for device in listed.devices}) for seen, listed in device_lists(case)]
+    return [seen for seen, links in kinds if {"IB", "RoCE"} <= links][:1]
 
 
 def mixed_link_layers(case: Case) -> Answer:

@@ -20,7 +20,8 @@ def quoted(each: Set) -> bool:
 
 def env_file_quotes_kept(case: Case) -> Answer:
     """NCCL read a value with quotes, or read a number as 0 that a quoted value of its env file explains."""
-    said = [each for each in case.values(*{one.name for one in case.sets}, by="log") if quoted(each)]
+    read = case.values(*{one.name for one in case.sets}, by="log")
+    said = [each for each in read if quoted(each) and each.how != "plugin"]
     kept = [each for each in case.sets if each.by == "file" and each.form == "docker" and quoted(each)]
     reader = case.sign("docker-env-file")
     if said:

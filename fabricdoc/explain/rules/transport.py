@@ -85,7 +85,7 @@ def own_addresses(case: Case, node: str) -> set[str]:
 
 
 def intra_node_nics_cannot_talk(case: Case) -> Answer:
-    """Both ends of the failing connection are NICs of one node."""
+    """Both ends of the failing connection are NICs of one node: by their addresses, or since NCCL counts one node."""
     for seen, hca, local, remote in pairs_of(case):
         own = own_addresses(case, seen.spot.node)
         if local != remote and local in own and remote in own:
@@ -93,6 +93,13 @@ def intra_node_nics_cannot_talk(case: Case) -> Answer:
             table += [view.spot for view in addresses(case, seen.spot.node) if view.address in (local, remote)]
             filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
             return Hit(spots(seen, table[:3]), filled, "certain")
+    shapes = case.of("comm.shape")
+    if shapes and all(seen.groups.get("nodes") == "1" for seen in shapes):
+        for seen, hca, local, remote in pairs_of(case):
+            if local != remote:
+                filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
+                shown = spots(seen, shapes[:1], case.of("chan.net")[:1])
+                return Hit(shown, filled, "likely", ("this node's addresses",))
     return None
 
 
@@ -121,7 +128,24 @@ def cross_rail_unreachable(case: Case) -> Answer:
         elif near is None and any(each.value.strip() in ("1", "2") for each in crossing):
             sought = ("a GID table or addresses of this node with an HCA in the peer's subnet",)
             near = Hit(spots(seen, crossing), filled, "likely", sought)
-    return near
+    return near or _crossing_by_settings(case)
+
+
+def _crossing_by_settings(case: Case) -> Answer:
+    """Releases before 2.24 name no address: each HCA is in a subnet of its own, and a setting lets rings cross them."""
+    old = [seen for seen in case.of("err.ibv") if seen.groups.get("call") == "ibv_modify_qp"]
+    failed = [seen for seen in old if UNREACHED.search(seen.groups.get("err", ""))]
+    crossing = [each for each in case.values("NCCL_CROSS_NIC") if each.value.strip() in ("1", "2")]
+    crossing += [each for each in case.values("NCCL_PXN_DISABLE") if each.value.strip() == "1"]
+    if not failed or not crossing or pairs_of(case):
+        return None
+    rails = [row for row in gid_rows(case, failed[0].spot.node) if row.routable]
+    owners = {subnet(row.ipv4): row.hca for row in rails}
+    if len(owners) < 2 or len({row.hca for row in rails}) > len(owners):
+        return None
+    filled = words(node=failed[0].spot.node)
+    sought = ("the addresses of the connection, which this release does not name",)
+    return Hit(spots(failed[:1], crossing[:2], [row.spot for row in rails][:2]), filled, "likely", sought)
 
 
 def rdma_path_timeout(case: Case) -> Answer:

@@ -224,3 +224,26 @@ def test_a_peer_that_gave_a_link_local_address_is_told() -> None:
     assert (document.verdict, document.findings[0].confidence) == ("virtual-interface-selected", "likely")
     both = told({"a.log": log("alpha", "Bootstrap : Using enp1s0f0np0:169.254.20.9<0>", failed)})
     assert both.verdict != "virtual-interface-selected"
+
+
+OLD = "NET : Using interface {}:{}<0>"
+
+
+def test_the_oldest_releases_list_virtual_interfaces_line_by_line() -> None:
+    lines = [OLD.format("enp3s0", "10.1.0.5"), OLD.format("br-4e5f60905511", "172.18.0.1")]
+    files = {"a.log": log("alpha", *lines, warn("include/socket.h:360", "Call to connect failed : Connection refused"))}
+    document = told(files)
+    assert document.verdict == "virtual-interface-selected"
+    assert "br-4e5f60905511" in document.findings[0].cause
+
+
+def test_the_oldest_releases_meet_at_loopback() -> None:
+    lines = [OLD.format("lo", "127.0.0.1"), OLD.format("eth0", "10.1.0.5")]
+    broken = warn("include/socket.h:361", "Call to connect timeout : Connection refused")
+    files = {"a.log": log("alpha", *lines, "rank 0 nranks 2") + log("bravo", "rank 1 nranks 2", broken)}
+    assert told(files).verdict == "loopback-selected"
+
+
+def test_the_oldest_releases_may_list_a_bridge_that_nothing_fails_on() -> None:
+    lines = [OLD.format("enp3s0", "10.1.0.5"), OLD.format("virbr0", "192.168.122.1"), SOCKETS]
+    assert told({"a.log": log("alpha", *lines)}).verdict == "none"

@@ -250,3 +250,44 @@ def test_a_zeroconf_address_that_is_pinned_is_the_pins_fault() -> None:
 def test_two_proper_addresses_are_no_zeroconf() -> None:
     line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:10.1.0.5", "::ffff:10.1.0.6")
     assert told({"a.log": log("alpha", version("2.28.9"), line)}).verdict == "rdma-path-timeout"
+
+
+def test_a_plugin_that_stops_over_the_table_is_told() -> None:
+    line = warn("ib_plugin.c:244", "NET/IB : read failed in ncclIbRoceGetVersionNum: Invalid argument")
+    assert told({"a.log": log("alpha", line)}).verdict == "gid-scan-einval-container"
+
+
+TIMES = {
+    "monday_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5"), *usual("mlx5_1", "10.2.0.5")),
+    "today_show_gids.txt": gids(*usual("mlx5_0", "10.1.0.5"), *usual("mlx5_1", "10.2.0.5", index=4)),
+}
+
+
+def test_a_gid_that_moved_between_two_dumps_of_a_host_has_drifted() -> None:
+    document = told({"nccl.env": "NCCL_IB_GID_INDEX=3\n", **TIMES})
+    assert document.verdict == "gid-index-drifted"
+    assert "5" in document.findings[0].cause
+
+
+def test_dumps_whose_names_say_before_and_after_tell_the_same() -> None:
+    files = {name.replace("monday", "before").replace("today", "after"): text for name, text in TIMES.items()}
+    assert told({"nccl.env": "NCCL_IB_GID_INDEX=3\n", **files}).verdict == "gid-index-drifted"
+
+
+def test_a_gid_that_moved_away_from_no_pin_is_nothing_wrong() -> None:
+    assert told({"nccl.env": "NCCL_IB_GID_INDEX=-1\n", **TIMES}).verdict == "none"
+
+
+def test_a_pin_on_a_slot_that_is_always_link_local_has_not_drifted() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "fe80::a00:27ff:fe11:2233", "fe80::1", index=0)
+    document = told({"a.log": log("alpha", PIN.format(0), line), "show_gids.txt": TABLE})
+    assert document.verdict == "gid-index-link-local"
+    assert "gid-index-drifted" not in [one.id for one in document.considered]
+
+
+def test_a_link_local_gid_beside_infiniband_ports_is_the_mixtures_fault() -> None:
+    both = using("mlx5_0", link="IB").replace(" [RO]", " [1]mlx5_4:1/RoCE [RO]")
+    line = completion(12, local="fe80::a00:27ff:fe11:2233", remote="fe80::1", hca="mlx5_4")
+    document = told({"a.log": log("alpha", version("2.23.4"), both, IB, line)})
+    assert document.verdict == "mixed-link-layers"
+    assert "gid-auto-selected-link-local" in [one.id for one in document.considered]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.excerpts import addresses, completion, gids, links, log, told, version, warn
+from tests.excerpts import addresses, completion, gids, links, log, modify_qp, told, version, warn
 
 pytestmark = pytest.mark.unit
 
@@ -201,3 +201,15 @@ def test_answers_that_are_kept_apart_are_only_considered() -> None:
     document = told(files)
     assert document.verdict == "none"
     assert [one.id for one in document.considered] == ["nics-share-subnet"]
+
+
+def test_unequal_mtu_does_not_explain_a_connection_that_is_not_made() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "fe80::a00:27ff:fe11:2233", "fe80::1", index=1)
+    files = {
+        "a.log": log("alpha", "NCCL_IB_GID_INDEX set by environment to 1.", line),
+        "alpha_ip.txt": addresses(("ens8", "10.1.0.5/24"), mtu=9000),
+        "bravo_ip.txt": addresses(("ens8", "10.1.0.6/24"), mtu=1500),
+    }
+    document = told(files)
+    assert document.verdict == "gid-index-link-local"
+    assert "mtu-mismatch" in [one.id for one in document.considered]

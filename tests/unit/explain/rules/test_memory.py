@@ -254,3 +254,30 @@ def test_redirected_gpudirect_that_works_is_only_considered() -> None:
     document = told({"a.log": log("alpha", GDR, IB), "lspci.txt": BRIDGE + ACS.format("+")})
     assert document.verdict == "none"
     assert [one.id for one in document.considered] == ["acs-breaks-gpudirect"]
+
+
+def test_a_segment_that_is_gone_is_not_one_that_does_not_fit() -> None:
+    gone = "Error while attaching to shared memory segment /dev/shm/nccl-Ab1 (size 14156128), error: {}"
+    lines = [warn("misc/shmutils.cc:129", gone.format("No such file or directory (2)"))]
+    assert told({"a.log": log("alpha", *lines)}).verdict == "unknown"
+    older = [
+        warn("misc/shmutils.cc:93", "Call to open failed: No such file or directory"),
+        warn(
+            "misc/shmutils.cc:129", "Error while attaching to shared memory segment /dev/shm/nccl-Ab1 (size 14156128)"
+        ),
+    ]
+    assert told({"a.log": log("alpha", *older)}).verdict == "unknown"
+    full = [warn("misc/shmutils.cc:129", gone.format("No space left on device (28)"))]
+    assert told({"a.log": log("alpha", *full)}).verdict == "dev-shm-too-small"
+
+
+def test_a_full_dev_shm_comes_before_what_its_death_looks_like() -> None:
+    lines = (
+        "Bootstrap : Using eno1:10.1.0.5<0>",
+        "NET/Socket : Using [0]eno1:10.1.0.5<0> [1]docker0:172.17.0.1<0>",
+        warn("include/shm.h:28", "Call to posix_fallocate failed : No space left on device"),
+        warn("include/socket.h:409", "Net : Connect to 172.17.0.1<40111> failed : Connection refused"),
+    )
+    document = told({"a.log": log("alpha", *lines)})
+    assert document.verdict == "dev-shm-too-small"
+    assert "virtual-interface-selected" in [one.id for one in document.considered]

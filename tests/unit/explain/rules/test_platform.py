@@ -177,3 +177,27 @@ def test_another_cuda_failure_is_no_multicast() -> None:
 
 def test_multicast_that_works_is_nothing_wrong() -> None:
     assert told({"a.log": log("alpha", AVAILABLE, using("mlx5_0"), "Using network IB")}).verdict == "none"
+
+
+NOT_READY = "alpha: Test CUDA failure common.cu:941 'system not yet initialized'\n"
+NVLS = warn("transport/nvls.cc:244", "Cuda failure 1 'invalid argument'")
+JOURNAL = "Oct 18 21:10:04 alpha systemd[1]: Stopped NVIDIA fabric manager service.\n"
+
+
+def test_cuda_that_waits_for_the_fabric_is_told() -> None:
+    assert told({"run.txt": NOT_READY}).verdict == "nvls-fabric-manager-state"
+
+
+def test_another_program_that_is_not_ready_is_nothing_of_cuda() -> None:
+    files = {"run.txt": "scheduler: system not yet initialized, waiting\n", "a.log": log("alpha", version("2.27.5"))}
+    assert told(files).verdict == "none"
+
+
+def test_multicast_that_fails_after_fabric_manager_was_stopped_is_its_fault() -> None:
+    assert told({"a.log": log("alpha", NVLS), "journal.txt": JOURNAL}).verdict == "nvls-fabric-manager-state"
+
+
+def test_multicast_that_is_refused_in_a_container_is_not() -> None:
+    denied = warn("transport/nvls.cc:196", "Cuda failure 800 'operation not permitted'")
+    document = told({"a.log": log("alpha", denied), "journal.txt": JOURNAL, "run.sh": "docker run --gpus all x\n"})
+    assert document.verdict == "nvls-multicast-not-permitted-in-container"

@@ -233,3 +233,64 @@ def test_a_hang_and_two_builds_of_one_release_are_told() -> None:
 def test_two_builds_without_a_hang_are_nothing_wrong() -> None:
     builds = "nvidia-nccl-cu13==2.28.9\nlibnccl2 2.28.9-1+cuda13.0\n"
     assert told({"alpha.log": log("alpha", version("2.29.2"), IB), "builds.txt": builds}).verdict == "none"
+
+
+def test_an_engine_and_its_remote_worker_with_two_releases_are_told() -> None:
+    says = "INFO pynccl.py:65] vLLM is using nccl=={}\n"
+    text = says.format("2.20.5") + "(RayWorkerWrapper pid=402, ip=10.6.0.12) " + says.format("2.18.3")
+    assert told({"ray.log": text + log("alpha", version("2.20.5"), SOCKETS)}).verdict == "nccl-version-mismatch"
+
+
+def test_an_engine_and_its_remote_worker_with_one_release_are_nothing_wrong() -> None:
+    says = "INFO pynccl.py:65] vLLM is using nccl==2.20.5\n"
+    text = says + "(RayWorkerWrapper pid=402, ip=10.6.0.12) " + says
+    assert told({"ray.log": text + log("alpha", version("2.20.5"), SOCKETS)}).verdict == "none"
+
+
+RUN = "ncclCommInitRank comm 0x55 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1a000 commId 0x9 - Init COMPLETE"
+
+
+def test_two_runs_of_a_rank_of_which_one_hangs_are_two_builds() -> None:
+    files = {
+        "hang.log": log("alpha", version("2.29.2"), IB, RUN) + HANG + "\n",
+        "ok.log": log("alpha", version("2.29.3"), IB, RUN),
+    }
+    document = told(files)
+    assert document.verdict == "nccl-build-specific-hang"
+    assert "nccl-version-mismatch" in [one.id for one in document.considered]
+
+
+def test_two_runs_that_both_hang_are_no_build() -> None:
+    files = {
+        "a.log": log("alpha", version("2.29.2"), IB, RUN) + HANG + "\n",
+        "b.log": log("alpha", version("2.29.3"), IB, RUN) + HANG + "\n",
+    }
+    assert told(files).verdict == "unknown"
+
+
+def test_notes_of_a_deadlock_and_a_build_without_it_are_told() -> None:
+    notes = "NCCL 2.31.2: 7+8 ranks deadlock (3/3)\nNCCL 2.30.7: 7+8 works on the same nodes\n"
+    files = {"a.log": log("alpha", version("2.31.2"), IB), "notes.txt": notes}
+    assert told(files).verdict == "nccl-build-specific-hang"
+
+
+IPC = warn("transport/p2p.cu:526", "failed to open CUDA IPC handle : 30 unknown error")
+USING = "NET : Using interface eth2:{}<0>"
+
+
+def test_one_host_name_with_two_addresses_is_two_machines() -> None:
+    text = log("gpu-server", USING.format("10.12.0.3")) + log("gpu-server", USING.format("10.12.0.4"), IPC, pid=7)
+    assert told({"mpi.txt": text}).verdict == "host-identity-collision"
+
+
+def test_one_host_name_with_one_address_is_one_machine() -> None:
+    text = log("gpu-server", USING.format("10.12.0.3")) + log("gpu-server", USING.format("10.12.0.3"), IPC, pid=7)
+    assert told({"mpi.txt": text}).verdict == "unknown"
+
+
+def test_torchs_comparison_of_calls_is_told() -> None:
+    line = (
+        "[rank0]: RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
+        "CollectiveFingerPrint(SequenceNumber=47, OpType=ALLGATHER), but Rank 3 is running collective: ALLREDUCE\n"
+    )
+    assert told({"a.log": line}).verdict == "env-differs-between-ranks"

@@ -351,3 +351,19 @@ def test_fusion_on_one_end_of_a_run_that_stands_still_is_told() -> None:
 def test_fusion_on_one_end_of_a_run_that_works_is_nothing_wrong() -> None:
     text = ONE_END["alpha.log"] + log("alpha", "Connected all rings")
     assert told({**ONE_END, "alpha.log": text}).verdict == "none"
+
+
+LIST = {"nccl.env": "NCCL_IB_HCA==mlx5_0,mlx5_3\n", "alpha_rdma.txt": links(("mlx5_0", "ACTIVE"), ("mlx5_3", "ACTIVE"))}
+
+
+@pytest.mark.parametrize("third", [("mlx5_3", "DOWN"), ("mlx5_9", "ACTIVE")])
+def test_a_list_of_which_a_node_lacks_one_name_and_has_another_is_told(third: tuple[str, str]) -> None:
+    other = links(("mlx5_0", "ACTIVE"), ("mlx5_1", "ACTIVE"), third)
+    document = told({**LIST, "bravo_rdma.txt": other})
+    assert document.verdict == "ib-hca-names-differ-between-nodes"
+    assert any("mlx5_1" in line for line in document.findings[0].fix)
+
+
+def test_a_list_of_which_a_node_lacks_one_name_and_has_nothing_else_is_not() -> None:
+    other = links(("mlx5_0", "ACTIVE"), ("mlx5_3", "DOWN"))
+    assert told({**LIST, "bravo_rdma.txt": other}).verdict != "ib-hca-names-differ-between-nodes"

@@ -50,3 +50,9 @@ def test_quotes_of_a_shell_script_are_taken_away() -> None:
 
 def test_an_env_file_without_quotes_is_nothing_wrong() -> None:
     assert told({"run.env": "NCCL_IB_TC=106\n", "cmd.txt": DOCKER}).verdict == "none"
+
+
+def test_a_plugin_that_quotes_what_it_sets_is_no_env_file() -> None:
+    line = 'NET/OFI Setting NCCL_PROTO to "simple"'
+    files = {"a.log": log("alpha", line, "NET/OFI Selected Provider is efa (found 1 nics)")}
+    assert told(files).verdict == "none"

@@ -164,3 +164,32 @@ def test_a_table_that_changed_before_an_error_is_only_considered() -> None:
 def test_another_subnet_alone_is_no_other_rail() -> None:
     files = {"a.log": log("alpha", using("mlx5_0"), IB, pair("mlx5_0", "10.1.0.5", "10.9.4.6"))}
     assert told(files).verdict == "rdma-path-timeout"
+
+
+SHAPE = "comm 0x1 rank 0 nRanks 8 nNodes {} localRanks 8 localRank 0 MNNVL 0"
+APART = modify_qp(110, "Connection timed out", "mlx5_1", "::ffff:10.100.1.1", "::ffff:10.100.0.1")
+
+
+def test_where_nccl_counts_one_node_both_ends_are_its_own() -> None:
+    assert told({"a.log": log("alpha", SHAPE.format(1), APART)}).verdict == "intra-node-nics-cannot-talk"
+
+
+def test_where_nccl_counts_two_nodes_the_ends_may_be_anybodys() -> None:
+    assert told({"a.log": log("alpha", SHAPE.format(2), APART)}).verdict == "rdma-path-timeout"
+
+
+RAILS = gids(("mlx5_0", 3, "10.1.0.5", "v2"), ("mlx5_1", 3, "10.2.0.5", "v2"))
+ONE_NET = gids(("mlx5_0", 3, "10.1.0.5", "v2"), ("mlx5_1", 3, "10.1.0.6", "v2"))
+NO_NAMES = warn("misc/ibvwrap.cc:299", "Call to ibv_modify_qp failed with error Connection timed out")
+
+
+@pytest.mark.parametrize("setting", ["NCCL_CROSS_NIC=1", "NCCL_PXN_DISABLE=1"])
+def test_an_old_release_that_may_cross_its_rails_is_told(setting: str) -> None:
+    document = told({"a.log": log("alpha", NO_NAMES), "show_gids.txt": RAILS, "nccl.env": f"{setting}\n"})
+    assert document.verdict == "cross-rail-unreachable"
+
+
+@pytest.mark.parametrize(("table", "setting"), [(RAILS, "NCCL_CROSS_NIC=0"), (ONE_NET, "NCCL_CROSS_NIC=1")])
+def test_an_old_release_that_keeps_its_rails_or_has_none_crosses_nothing(table: str, setting: str) -> None:
+    document = told({"a.log": log("alpha", NO_NAMES), "show_gids.txt": table, "nccl.env": f"{setting}\n"})
+    assert document.verdict == "rdma-path-timeout"
