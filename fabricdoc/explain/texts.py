@@ -32,6 +32,12 @@ _RESULT = re.compile(
     r"(?P<time>[\d.]{1,20})\s+(?P<alg>[\d.]{1,20})\s+(?P<bus>[\d.]{1,20})(?:\s+(?P<wrong>\S{1,20}))?"
     r"(?:\s+[\d.]{1,20}\s+[\d.]{1,20}\s+(?P<bus2>[\d.]{1,20})(?:\s+(?P<wrong2>\S{1,20}))?)?\s*$"
 )
+_BEHIND = re.compile(
+    r"(?:[>:|\])]|\dZ) {1,20}(?P<row>\d{1,18} {1,20}\d{1,18} {1,20}[a-z][a-z0-9_]{2,15} [^\n]{20,220})$"
+)
+"""A row of a result behind what a launcher puts in front of every line: [1,0]<stdout>:, 0: , NAME |, a time."""
+_ROW_ENDS = (*"0123456789", "N/A", "m")
+"""How a row ends: a number, a check that was not made, or a colour code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +106,12 @@ def _settings(material: Material, text: str, lines: list[str]) -> None:
 
 def _results(material: Material, lines: list[str]) -> None:
     for number, line in enumerate(lines, 1):
-        if not line[:24].lstrip()[:1].isdigit() or len(line) > 300:
+        if len(line) > 300 or not line.rstrip().endswith(_ROW_ENDS):
             continue
-        match = _RESULT.match(line)
+        plain = clean(line)
+        match = _RESULT.match(plain) if plain[:24].lstrip()[:1].isdigit() else None
+        if match is None and (behind := _BEHIND.search(plain)):
+            match = _RESULT.match(behind["row"])
         if match and (row := _row(match, _spot(material, lines, number))):
             material.rows.append(row)
     if material.rows:

@@ -244,8 +244,9 @@ def host_identity_collision(case: Case) -> Answer:
 
 
 def _one_name_two_machines(case: Case) -> tuple[list[Seen], list[Seen]] | None:
-    """Processes of one host name use one interface with two addresses, and memory can't be shared between ranks."""
+    """Processes of one host name use one interface with two addresses, and share no memory or are counted as one."""
     broken = case.warned(r"open CUDA IPC handle|cudaIpcOpenMemHandle") + case.of("err.dupgpu")
+    broken = broken or [seen for seen in case.of("comm.shape") if seen.groups.get("nodes") == "1"]
     seats: dict[tuple[str, str], dict[str, Seen]] = defaultdict(dict)
     for seen, name, address in interfaces_used(case) if broken else ():
         if seen.host and address:

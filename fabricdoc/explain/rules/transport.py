@@ -139,7 +139,7 @@ def _crossing_by_settings(case: Case) -> Answer:
     crossing += [each for each in case.values("NCCL_PXN_DISABLE") if each.value.strip() == "1"]
     if not failed or not crossing or pairs_of(case):
         return None
-    rails = [row for row in gid_rows(case, failed[0].spot.node) if row.routable]
+    rails = [row for row in gid_rows(case, failed[0].spot.node) or gid_rows(case) if row.routable]
     owners = {subnet(row.ipv4): row.hca for row in rails}
     if len(owners) < 2 or len({row.hca for row in rails}) > len(owners):
         return None

@@ -83,3 +83,20 @@ def test_a_pasted_command_explains_the_log_below_it() -> None:
     document = told({"issue.md": text})
     assert document.verdict == "ib-disable-ignored-external-plugin"
     assert document.findings[0].evidence[0].line == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "+ mpirun -np 2 -x NCCL_IB_TC=106 ./all_reduce_perf",
+        "2026-03-01T10:11:00Z + mpirun -x NCCL_IB_TC=106 ./all_reduce_perf",
+        "[pod/launcher/main] ++ export NCCL_IB_TC=106",
+        "\x1b[32m$\x1b[0m export NCCL_IB_TC=106",
+    ],
+)
+def test_what_a_traced_shell_prints_is_a_command_behind_any_front(line: str) -> None:
+    assert [(name, value) for name, value, _line in typed(line)] == [("NCCL_IB_TC", "106")]
+
+
+def test_a_sum_is_no_traced_shell() -> None:
+    assert typed("bandwidth 3 +4 with NCCL_IB_TC=106", "a+ b NCCL_IB_TC=106") == []

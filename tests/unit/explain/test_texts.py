@@ -114,3 +114,20 @@ def test_a_needle_is_not_empty_and_its_regex_has_no_backtracking_trap(row: objec
         began = time.process_time()
         row.regex.search(text[:2000])  # type: ignore[attr-defined]
         assert time.process_time() - began < 0.5
+
+
+ROW = "  1048576  262144  float  sum  -1  61.40  17.08  17.08  16  60.88  17.22  17.22  0"
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["[1,0]<stdout>:", "0: ", "launcher-1  | ", "(worker pid=7, ip=10.0.0.2) ", "2026-03-01T10:11:00Z ", "\x1b[36m"],
+)
+def test_a_row_behind_a_launchers_front(front: str) -> None:
+    (row,) = read(f"{front}{ROW}\n").rows
+    assert (row.size, row.busbw, row.wrong) == (1048576, (17.08, 17.22), 16)
+
+
+@pytest.mark.parametrize("line", [f"busbw was: {ROW[:40]}", "note: 1 2 float 3", "a:1:2 [0] NCCL INFO 8 8 float sum"])
+def test_a_sentence_with_numbers_is_no_row(line: str) -> None:
+    assert read(line + "\n").rows == []

@@ -294,3 +294,15 @@ def test_torchs_comparison_of_calls_is_told() -> None:
         "CollectiveFingerPrint(SequenceNumber=47, OpType=ALLGATHER), but Rank 3 is running collective: ALLREDUCE\n"
     )
     assert told({"a.log": line}).verdict == "env-differs-between-ranks"
+
+
+def test_one_host_name_with_two_addresses_counted_as_one_node_is_two_machines() -> None:
+    first = log("vm", "Bootstrap: Using eth0:10.30.1.4<0>", SHAPE.format(0, 2, 1))
+    second = log("vm", "Bootstrap: Using eth0:10.30.1.5<0>", SHAPE.format(1, 2, 1), pid=9)
+    assert told({"all.log": first + second}).verdict == "host-identity-collision"
+
+
+def test_one_host_name_with_two_addresses_counted_as_two_nodes_is_nothing_wrong() -> None:
+    first = log("vm", "Bootstrap: Using eth0:10.30.1.4<0>", SHAPE.format(0, 2, 2))
+    second = log("vm", "Bootstrap: Using eth0:10.30.1.5<0>", SHAPE.format(1, 2, 2), pid=9)
+    assert told({"all.log": first + second}).verdict == "none"
