@@ -22,6 +22,8 @@ from fabricdoc.nccl import QueuePairFailure
 
 ELSEWHERE = (19, 101)
 """No such device, network unreachable: the HCA itself can't be used from here, whatever its GID."""
+AUTOMATIC = (2, 21)
+"""The first release that chooses the slot by itself (2.21.5); those before take slot 0."""
 Tables = dict[tuple[str, str], list[GidRow]]
 
 
@@ -84,7 +86,7 @@ def wrong_gid_index(case: Case) -> Answer:
     each = pinned(case)
     index = index_of(each) if each else None
     if each is None or index is None:
-        return None
+        return _old_default(case)
     bad: list[tuple[GidRow | None, list[GidRow]]] = []
     for rows in tables(case).values():
         row, good = at(rows, index), right(rows)
@@ -97,6 +99,22 @@ def wrong_gid_index(case: Case) -> Answer:
             spots(each, row.spot if row else (), good[0].spot, failing), _filled(case, each, row, good), "certain"
         )
     return _wrong_by_log(case, each, index)
+
+
+def _old_default(case: Case) -> Answer:
+    """Nothing is pinned, and every release that is named takes slot 0 as it is: RoCE v1, which no router passes on."""
+    named = case.of("version", "version.engine")
+    releases = {tuple(int(part) for part in seen.groups["ver"].split(".")[:2]) for seen in named}
+    failing = (timeouts(case) or unconnected(case))[:1]
+    if not failing or not releases or max(releases) >= AUTOMATIC or pinned(case) or case.values("NCCL_IB_GID_INDEX"):
+        return None
+    for rows in tables(case).values():
+        first, good = at(rows, 0), right(rows)
+        if good and first is not None and first.version == 1:
+            filled = words(index="0", hca=first.hca, node=first.node, right=good[0].index, gid=first.gid)
+            sought = ("NCCL_IB_GID_INDEX, which is 0 in this release where it is not set",)
+            return Hit(spots(failing, first, good[0], named[:1]), filled, "likely", sought)
+    return None
 
 
 def _wrong_by_log(case: Case, each: Set, index: int) -> Answer:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, listing, spots, words
 from fabricdoc.explain.rules.bootstrap import VIRTUAL
-from fabricdoc.explain.rules.transport import timeouts, unconnected
+from fabricdoc.explain.rules.transport import pairs_of, timeouts, unconnected
 from fabricdoc.explain.seen import Fact, Row, Seen, Spot
 from fabricdoc.explain.views import PortKey, PortView, addresses, completions, gid_rows, ports, subnet
 
@@ -227,8 +227,16 @@ def nics_share_subnet(case: Case) -> Answer:
         return Near(spots(groups[key][:3], flux[:1]), why, ("one MAC address for two of the peer's",))
     broken = timeouts(case) or unconnected(case)
     sure = bool(learned or flux) and not tamed
+    within = [seen for seen, _hca, local, _far in pairs_of(case) if local and _inside(local, key[1])]
     evidence = spots(groups[key][:4], learned[:3], flux[:2], broken[:1])
-    return Hit(evidence, filled, "certain" if sure else "likely", severity="error" if sure and broken else None)
+    return Hit(
+        evidence, filled, "certain" if sure else "likely", severity="error" if broken and (sure or within) else None
+    )
+
+
+def _inside(address: str, network: str) -> bool:
+    """Whether an address is one of a subnet's."""
+    return subnet(address, int(network.rpartition("/")[2])) == network
 
 
 def worked(case: Case) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.excerpts import FE80, addresses, completion, gids, log, modify_qp, told, using, version, warn
+from tests.excerpts import FE80, addresses, bare, completion, gids, log, modify_qp, told, using, version, warn
 
 pytestmark = pytest.mark.unit
 
@@ -291,3 +291,13 @@ def test_a_link_local_gid_beside_infiniband_ports_is_the_mixtures_fault() -> Non
     document = told({"a.log": log("alpha", version("2.23.4"), both, IB, line)})
     assert document.verdict == "mixed-link-layers"
     assert "gid-auto-selected-link-local" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize(("number", "verdict"), [("2.10.3", "wrong-gid-index"), ("2.21.5", "rdma-path-timeout")])
+def test_old_releases_take_slot_0_where_nothing_is_pinned(number: str, verdict: str) -> None:
+    text = log("alpha", bare(version(number)), using("mlx5_0"), IB, completion(12))
+    assert told({"a.log": text, "show_gids.txt": TABLE}).verdict == verdict
+
+
+def test_an_old_release_that_works_over_slot_0_is_nothing_wrong() -> None:
+    assert told({"a.log": log("alpha", bare(version("2.10.3")), IB), "show_gids.txt": TABLE}).verdict == "none"

@@ -213,3 +213,16 @@ def test_unequal_mtu_does_not_explain_a_connection_that_is_not_made() -> None:
     document = told(files)
     assert document.verdict == "gid-index-link-local"
     assert "mtu-mismatch" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize(
+    ("local", "verdict"), [("10.10.1.11", "nics-share-subnet"), ("10.77.1.11", "rdma-path-timeout")]
+)
+def test_a_connection_that_times_out_within_a_shared_subnet_is_its_fault(local: str, verdict: str) -> None:
+    line = completion(12, local=f"::ffff:{local}", remote=f"::ffff:{local[:-1]}2", hca="mlx5_1")
+    files = {
+        "alpha_ip.txt": addresses(("if_mlx5_0", "10.10.0.11/16"), ("if_mlx5_1", "10.10.1.11/16")),
+        "alpha_rdma.txt": links(("mlx5_0", "ACTIVE"), ("mlx5_1", "ACTIVE")),
+        "alpha.log": log("alpha", line),
+    }
+    assert told(files).verdict == verdict
