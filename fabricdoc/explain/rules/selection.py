@@ -84,9 +84,7 @@ def ib_hca_matches_nothing(case: Case) -> Answer:
 
 def ib_hca_names_differ_between_nodes(case: Case) -> Answer:
     """The list fits active ports on one node, and on another none that is active, though others are."""
-    for each in filters(case):
-        if each.spot.node:
-            continue
+    for each in for_everybody(case):
         good: list[tuple[str, list[PortView], list[PortView]]] = []
         bad: list[tuple[str, list[PortView], list[PortView]]] = []
         for node in dict.fromkeys(port.node for port in ports(case) if port.node):
@@ -103,8 +101,13 @@ def ib_hca_names_differ_between_nodes(case: Case) -> Answer:
             )
             shown = [port.spot for port in (*down[:2], *active[:2], *good[0][2][:1])]
             return Hit(spots(each, shown), filled, "certain")
-    everywhere = [each for each in filters(case) if not each.spot.node]
-    return next((hit for each in everywhere if (hit := _some_names_missing(case, each))), None)
+    return next((hit for each in for_everybody(case) if (hit := _some_names_missing(case, each))), None)
+
+
+def for_everybody(case: Case) -> list[Set]:
+    """Filters of no node that ports are told of: a file that several nodes share, whatever it is called."""
+    told = {port.node for port in ports(case)}
+    return [each for each in filters(case) if not each.spot.node or each.spot.node not in told]
 
 
 def _some_names_missing(case: Case, each: Set) -> Answer:
@@ -182,7 +185,7 @@ def lists_by_node(case: Case) -> dict[str, tuple[Seen, DeviceList]]:
 
 
 def hca_sets_differ_between_nodes(case: Case) -> Answer:
-    """NCCL counts unequal numbers of NICs, or the nodes' lists differ in number."""
+    """NCCL counts unequal numbers of NICs, or the nodes' lists differ in number, fused NICs taken apart."""
     mixed = case.of("err.netcount")
     counted = [
         seen
@@ -190,7 +193,9 @@ def hca_sets_differ_between_nodes(case: Case) -> Answer:
         if seen.groups.get("kind") == "Net" and seen.groups.get("min") not in (None, seen.groups.get("max"))
     ]
     lists = lists_by_node(case)
-    counts = {node: len(listed.devices) for node, (_seen, listed) in lists.items()}
+    counts = {
+        node: sum(device.name.count("+") + 1 for device in listed.devices) for node, (_seen, listed) in lists.items()
+    }
     refused = [seen for seen in case.of("ib.open") if "WARN" in seen.level]
     if not mixed and not counted and len(set(counts.values())) < 2:
         return None

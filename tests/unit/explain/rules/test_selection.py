@@ -367,3 +367,36 @@ def test_a_list_of_which_a_node_lacks_one_name_and_has_another_is_told(third: tu
 def test_a_list_of_which_a_node_lacks_one_name_and_has_nothing_else_is_not() -> None:
     other = links(("mlx5_0", "ACTIVE"), ("mlx5_3", "DOWN"))
     assert told({**LIST, "bravo_rdma.txt": other}).verdict != "ib-hca-names-differ-between-nodes"
+
+
+@pytest.mark.parametrize("name", ["common.env", "lab7.env"])
+def test_a_list_in_a_file_of_no_node_is_everybodys(name: str) -> None:
+    files = {
+        name: "NCCL_IB_HCA=rocep1s0f1\n",
+        "alpha_rdma.txt": links(("rocep1s0f0", "DOWN"), ("rocep1s0f1", "ACTIVE")),
+        "bravo_rdma.txt": links(("rocep1s0f0", "ACTIVE"), ("rocep1s0f1", "DOWN")),
+    }
+    assert told(files).verdict == "ib-hca-names-differ-between-nodes"
+
+
+def test_a_list_in_a_file_of_one_node_is_its_own() -> None:
+    files = {
+        "alpha.env": "NCCL_IB_HCA=rocep1s0f1\n",
+        "alpha_rdma.txt": links(("rocep1s0f0", "DOWN"), ("rocep1s0f1", "ACTIVE")),
+        "bravo_rdma.txt": links(("rocep1s0f0", "ACTIVE"), ("rocep1s0f1", "DOWN")),
+    }
+    assert told(files).verdict == "none"
+
+
+def test_a_fused_nic_brings_as_many_hcas_as_it_has_members() -> None:
+    said = warn(
+        "transport/net_ib.cc:1100",
+        "NET/IB : Local mergedDev=mlx5_0+mlx5_1 has a different number of devices=2 as remoteDev=mlx5_0 nRemDevs=1",
+    )
+    files = {
+        "alpha.log": log("alpha", using("mlx5_0+mlx5_1"), IB, said),
+        "bravo.log": log("bravo", using("mlx5_0", "mlx5_1"), IB),
+    }
+    document = told(files)
+    assert document.verdict == "nic-merge-asymmetric"
+    assert "hca-sets-differ-between-nodes" not in [one.id for one in document.considered]
