@@ -45,7 +45,15 @@ from fabricdoc.workflow.gate_launches import (
 )
 from fabricdoc.workflow.gate_looking import gate_nodes
 from fabricdoc.workflow.gate_smoke import split, within_deadline
-from fabricdoc.workflow.gate_smoke_answers import Answer, Tried, check, finding, latency_answers
+from fabricdoc.workflow.gate_smoke_answers import (
+    Answer,
+    Tried,
+    check,
+    finding,
+    latency_answers,
+    launch_failed,
+    of_the_gpu,
+)
 from fabricdoc.workflow.gate_time import LEAST_S, Found, is_over, launch_s, not_done, was_cut
 from fabricdoc.workflow.pair_rounds import Pair, rounds_of
 from fabricdoc.workflow.suspects import Blame, blame, retests
@@ -87,7 +95,8 @@ def full(agents: Agents, preset: Preset, fabric: Fabric, progress: Progress, nod
 class Tournament:
     """What was launched so far. `end` is the monotonic time by which all must be over, `hurried` that it is the gate's.
 
-    `left` are the legs for which no time was left, `cut` why launches of such were ended before their own limit.
+    `left` are the legs for which no time was left, `cut` why launches of such were ended before their own limit; `died`
+    are the launches that a GPU ended: they say nothing of a link.
     """
 
     preset: Preset
@@ -98,6 +107,7 @@ class Tournament:
     flows: list[Flow] = field(default_factory=list)
     left: list[Leg] = field(default_factory=list)
     cut: list[Evidence] = field(default_factory=list)
+    died: list[tuple[Errand, Launch]] = field(default_factory=list)
     blamed: Blame = field(default_factory=Blame)
     errands: list[Errand] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
@@ -144,7 +154,10 @@ class Tournament:
             errands = [self._errand(leg, len(self.errands) + at) for at, leg in enumerate(wave, start=1)]
             launches = run_side_by_side(agents, errands)
             for leg, one, launch in zip(wave, errands, launches, strict=True):
-                self._take(leg, launch, cut=was_cut(launch, one.plan.launch_deadline_s, patience))
+                if of_the_gpu(launch):
+                    self.died.append((one, launch))
+                else:
+                    self._take(leg, launch, cut=was_cut(launch, one.plan.launch_deadline_s, patience))
             self.errands += errands
             self.launches += launches
 
@@ -242,6 +255,7 @@ def told(tournament: Tournament, nodes: str) -> Found:
     for pair in (*tournament.blamed.pairs, *tournament.blamed.open):
         members = [one for one in bad if set(one.flow.leg.pair) == set(pair)]
         answers += [(check_of(kind[0]), slow_legs(kind, nodes)) for kind in _kinds(members)]
+    answers += [launch_failed(Tried(tournament.preset, one.plan, (it,), nodes)) for one, it in tournament.died]
     answers += _against_measured(tournament, nodes) if not bad else []
     return split(_once([*answers, *_cut_short(tournament)]))
 

@@ -52,7 +52,7 @@ def smoke_answers(tried: Tried) -> list[Answer]:
     """Every check with what to do where it does not hold; a launch that failed leaves nothing else to judge."""
     last = tried.last
     if last.status not in ("ok", "incorrect") and not _went_elsewhere(last):
-        return [_failed(tried)]
+        return [launch_failed(tried)]
     return [*_paths(tried), _exact(tried), *(latency_answers(tried) if last.status == "ok" else ())]
 
 
@@ -83,7 +83,9 @@ def finding(
 
 def cut_off(tried: Tried) -> Answer:
     """The last launch was ended since the gate's time was nearly over: who held it up is told, no fabric blamed."""
-    return _failed(tried, f" in the {tried.plan.launch_deadline_s:.0f} s that the gate's deadline left it", "failed")
+    return launch_failed(
+        tried, f" in the {tried.plan.launch_deadline_s:.0f} s that the gate's deadline left it", "failed"
+    )
 
 
 def once_only(answers: Sequence[Answer]) -> list[Answer]:
@@ -97,15 +99,22 @@ def _untold_slow(slow: GateCheck, cause: Finding | None) -> Answer:
     return slow.model_copy(update={"outcome": "unknown", "found": seen}), softer
 
 
-def _failed(tried: Tried, within: str = "", outcome: str = "differs") -> Answer:
+def of_the_gpu(launch: Launch) -> bool:
+    """Whether a launch ended for what its GPU or its memory said, which tells nothing of the links."""
+    return launch.status == "failed" and any(word in launch.reason for word in limits()["failed"]["of_the_gpu"])
+
+
+def launch_failed(tried: Tried, within: str = "", outcome: str = "differs") -> Answer:
+    """What a launch that did not come to its end says: where it ended, on which node, and where to look."""
     launch = tried.last
     node = next((rank.node for rank in tried.plan.ranks if rank.rank == launch.rank), "") or _lost(tried)
     where = f" in {launch.phase}" if launch.phase else ""
+    below = ["see what lies below it:", f"fabricdoc cables --nodes {tried.nodes}"]
     found = finding(
         LAUNCH,
         node,
         f"with the preset's variables no launch comes to its end{within}{where}: {launch.reason or launch.status}",
-        ["see what lies below it:", f"fabricdoc cables --nodes {tried.nodes}"],
+        ["see who uses the GPUs, and what they say:", f"on {node}: nvidia-smi"] if of_the_gpu(launch) else below,
         [Evidence(file=node, text=line[:400]) for line in launch.log_tail[-_SHOWN:]],
     )
     return check(LAUNCH, node, "launch", "all ranks start and end", f"{launch.status}{where}", outcome), found

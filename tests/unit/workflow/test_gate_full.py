@@ -19,6 +19,7 @@ from fabricdoc.workflow import gate_full
 from fabricdoc.workflow.gate_bandwidth import ALL, NODE, RAIL, Flow, Leg, judged
 from fabricdoc.workflow.gate_full import Tournament, best_of, full, passed
 from fabricdoc.workflow.gate_launches import limits
+from fabricdoc.workflow.gate_smoke_answers import LAUNCH
 from fabricdoc.workflow.gate_time import TIME
 from tests.fabrics.servers import eight_rail_servers
 from tests.fabrics.spark import spark_one_cable
@@ -100,6 +101,27 @@ def test_a_pair_is_tested_rail_by_rail_and_whole_both_ways(monkeypatch: pytest.M
     assert [wave for (wave,) in world.waves] == [
         (a, b, first), (b, a, first), (a, b, second), (b, a, second), (a, b, first + second), (b, a, first + second),
     ]  # fmt: skip
+
+
+def test_a_gpu_that_ends_launches_is_named_and_no_link_is_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ranks a node on an H200 under MPS: the ports of both nodes were blamed for it."""
+    world = World(monkeypatch, by_rail(rocep1s0f0=92.6, roceP2p1s0f0=97.3))
+    busy = launch(
+        status="failed", rank=1, phase="init", reason="AcceleratorError: CUDA error: CUDA-capable device(s) is/are busy"
+    )
+
+    def sometimes(key: tuple[str, str, tuple[str, ...]], one: Errand) -> Launch:
+        rate = world.rate(*key, 0)
+        assert rate is not None
+        cells = [cell(s.size, s.size * 8 / rate / 1e3, view="throughput", op=s.op) for s in one.plan.shapes]
+        return busy if key[0] == "spark-b" else launch(*cells)
+
+    monkeypatch.setattr(world, "launch", sometimes)
+    checks, (finding,) = world.gate(preset(), spark_one_cable())
+    assert checks == {RAIL: {"ok"}, ALL: {"ok"}, LAUNCH: {"differs"}}
+    assert (finding.id, finding.subject) == (LAUNCH, "spark-a")
+    assert finding.fix[-1] == "on spark-a: nvidia-smi"
+    assert len(world.waves) == 6, "nothing is tested again: it is no suspect"
 
 
 def test_a_single_rail_is_not_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:

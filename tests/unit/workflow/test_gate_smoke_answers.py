@@ -238,3 +238,17 @@ def test_a_preset_that_measured_nothing_is_held_against_nothing_and_says_so() ->
 def test_every_id_stands_in_the_one_list() -> None:
     ids = {LAUNCH, PATH, EXACT, LATENCY, RDMA, gate_bandwidth.RAIL, gate_bandwidth.ALL, gate_bandwidth.NODE}
     assert ids <= set(load_catalogue())
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "fix"),
+    [
+        ("failed", "torch.OutOfMemoryError: CUDA out of memory", "on spark-b: nvidia-smi"),
+        ("failed", "ncclRemoteError: remote process exited", "fabricdoc cables --nodes "),
+        ("timeout", "rank 1 was overdue; last log line: CUDA error", "fabricdoc cables --nodes "),
+    ],
+)
+def test_where_a_gpu_ended_the_launch_nobody_is_sent_to_the_cables(status: str, reason: str, fix: str) -> None:
+    ((_, cause),) = tried(launch(status=status, rank=1, phase="init", reason=reason))
+    assert cause is not None
+    assert cause.fix[-1].startswith(fix)
