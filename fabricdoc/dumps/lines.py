@@ -19,8 +19,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def lines_of(text: str) -> list[Line]:
-    """Its lines from 1. A line ends with LF, CRLF or CR; one that is longer than 64 KiB is cut,
-    one of JSON at 4 MiB."""
+    """Its lines from 1, as an editor and the reader of logs count them; one that is longer than 64 KiB is cut, one of
+    JSON at 4 MiB. A line ends with LF or CRLF; with CR in a text without LF. Of a line that a program wrote over (a
+    progress bar), what a terminal shows in the end is left."""
     return [Line(number, clean(row)) for number, row in enumerate(_rows(text), 1)]
 
 
@@ -31,7 +32,13 @@ def some_of(text: str, numbers: Iterable[int]) -> dict[int, str]:
 
 
 def _rows(text: str) -> list[str]:
-    rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = text.replace("\r\n", "\n")
+    if "\r" not in text:
+        rows = text.split("\n")
+    elif "\n" in text.rstrip("\n"):
+        rows = [row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n")]
+    else:
+        rows = text.rstrip("\n").split("\r")
     if rows[-1] == "":
         rows.pop()
     return rows
