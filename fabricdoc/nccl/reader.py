@@ -14,14 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
 from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, OfWhole, event_table
-from fabricdoc.nccl.shapes import LONGEST, shape_of
+from fabricdoc.nccl.shapes import LONGEST, DigitWords, digit_words, holds, shape_of
 from fabricdoc.nccl.speakers import front_of
 
 __all__ = ["MAX_LINE", "MAX_PREFIX", "Event", "LogReader", "clean", "read_events"]
 
+T = TypeVar("T")
 MAX_PREFIX = 300
 """Characters in front of the level word in which host, pid, GPU and source place are looked for."""
 
@@ -151,6 +153,7 @@ class LogReader:
         self._blocks = blocks_of(log)
         self._table = table or event_table()
         self._shapes: dict[bytes, Found] = {}
+        self._worded: dict[bytes, tuple[Found, DigitWords]] = {}
         self._bares: dict[bytes, Found] = {}
         self._heard, self._enough, self._without = heard, enough, without
         self._enough_of = {_WARNED: enough if enough_warnings is None else enough_warnings}
@@ -173,19 +176,20 @@ class LogReader:
             head = head[head.rfind("\n") + 1 :]
         rest = ""
         for piece, kind in zip(pieces, kinds, strict=True):
-            body, newline, tail = piece.partition("\n")
-            shape = kind.partition(b"\n")[0]
-            if rest:
-                body, rest = rest + body, ""
-                shape = shape_of(body) if newline else b""
-            if not newline:
-                if (cut := _second(body, head)) >= 0:
-                    yield from self._uncounted(head, body[:cut].rstrip(" "), line)
-                    head = body[cut:]
-                else:
-                    rest = body + _MARK if len(body) <= 2 * MAX_LINE else body[:MAX_LINE] + body[-MAX_PREFIX:] + _MARK
-                continue
-            found = shapes.get(shape) or self._learn(shape, body)
+            end = piece.find("\n")
+            if end < 0 or rest:
+                piece, rest = rest + piece, ""
+                if end < 0:
+                    if (cut := _second(piece, head)) >= 0:
+                        yield from self._uncounted(head, piece[:cut].rstrip(" "), line)
+                        head = piece[cut:]
+                    else:
+                        rest = _bounded(piece) + _MARK
+                    continue
+                end = piece.find("\n")
+                kind = shape_of(piece[: end + 1])
+            shape = kind[: kind.find(b"\n")]
+            found = shapes.get(shape) or self._learn(shape, piece[:end])
             if not found.silent:
                 known += 1
                 counts = None if heard is None else heard.get(head) or heard.get(front_of(head))
@@ -193,33 +197,40 @@ class LogReader:
                     counts[found.event] += 1
                     self.spoke = head
                 else:
-                    yield Event(found, line, head, body)
+                    yield Event(found, line, head, piece[:end])
             elif found is _UNKNOWN:
                 unknown += 1
             elif isinstance(found, _Complaint):
                 known += 1
                 self.unknown_warnings += not found.others
                 if heard is None or not self._is_old(found, head):
-                    yield from _handed(found, line, head, body)
+                    yield from _handed(found, line, head, piece[:end])
             elif found is _NOT_NCCL:
-                yield from self._bare(head + _MARK + body, line)
+                yield from self._bare(head + _MARK + piece[:end], line)
             else:
                 known += 1
             line += 1
-            if "\n" in tail:
-                yield from self._foreign(tail, line)
-                line += tail.count("\n")
-                tail = tail[tail.rfind("\n") + 1 :]
-            head = tail
+            head = piece[end + 1 :]
+            if "\n" in head:
+                yield from self._foreign(head, line)
+                line += head.count("\n")
+                head = head[head.rfind("\n") + 1 :]
         self.lines = line - 1
         self.known += known
         self.unknown += unknown
 
     def _learn(self, shape: bytes, body: str) -> Found:
-        """What "LEVEL message" is; remembered by its shape."""
+        """What "LEVEL message" is; remembered by its shape, and by its words with digits where it has some."""
+        found, words = self._worded.get(shape, (_UNKNOWN, ()))
+        if words and holds(body, words):
+            return found
         found = self._kind(body[:MAX_LINE])
         if len(shape) <= LONGEST:
-            _keep(self._shapes, shape, found.alike)
+            words = digit_words(shape)
+            if not words:
+                _keep(self._shapes, shape, found.alike)
+            elif holds(body, words):
+                _keep(self._worded, shape, (found.alike, words))
         return found
 
     def _kind(self, body: str) -> Found:
@@ -291,7 +302,7 @@ class LogReader:
         found = self._bares.get(shape := shape_of(text))
         if found is None:
             found = self._table.find_bare(text) or _UNKNOWN
-            if len(shape) <= LONGEST:
+            if len(shape) <= LONGEST and not digit_words(shape):
                 _keep(self._bares, shape, found.alike)
         return found
 
@@ -300,14 +311,19 @@ def _split(block: str) -> tuple[Iterator[str], Iterator[bytes]]:
     """The pieces of a block between its marks, and the shapes of all but the first, at least of their first lines."""
     pieces = block.split(_MARK)
     if len(block) > _SPARSE * len(pieces):
-        return iter(pieces), (shape_of(piece.partition("\n")[0]) for piece in pieces[1:])
+        return iter(pieces), (shape_of(piece[: piece.find("\n") + 1]) for piece in pieces[1:])
     return iter(pieces), iter(shape_of(block).split(_MARK_OF_SHAPE)[1:])
 
 
-def _keep(memory: dict[bytes, Found], shape: bytes, found: Found) -> None:
+def _keep(memory: dict[bytes, T], shape: bytes, found: T) -> None:
     if len(memory) >= MAX_REMEMBERED:
         memory.clear()
     memory[shape] = found
+
+
+def _bounded(body: str) -> str:
+    """The beginning of a line of many marks, and its end, where a second message may begin."""
+    return body if len(body) <= 2 * MAX_LINE else body[:MAX_LINE] + body[-MAX_PREFIX:]
 
 
 def _front_rule(table: EventTable, level: str) -> Found:
