@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricdoc.gate.catalogue import Floors, check_ids, floors_of, hardware_ids, kind_of
     from fabricdoc.gate.judge import Terms, conclude, gate_status
     from fabricdoc.gate.quick import Looked, judge_quick
-    from fabricdoc.gate.refusals import Job
+    from fabricdoc.gate.refusals import Contrary, Job
     from fabricdoc.gate.room import Users
     from fabricdoc.gate.since import boot_of, standing_counters, with_growth
 
@@ -24,12 +24,13 @@ HOMES = {
     "catalogue": ("Floors", "check_ids", "floors_of", "hardware_ids", "kind_of"),
     "judge": ("Terms", "conclude", "gate_status"),
     "quick": ("Looked", "judge_quick"),
-    "refusals": ("Job",),
+    "refusals": ("Contrary", "Job"),
     "room": ("Users",),
     "since": ("boot_of", "standing_counters", "with_growth"),
 }
 
 __all__ = [
+    "Contrary",
     "Floors",
     "Job",
     "Looked",

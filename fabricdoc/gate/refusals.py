@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.export import check_valid
@@ -18,16 +19,28 @@ from fabricdoc.model.gate import GateCheck, Outcome
 from fabricdoc.model.preset import Preset
 
 
+class Contrary(NamedTuple):
+    """What a launch line says against a profile: what, as the profile has it, as the line has it.
+
+    It refuses, unless the profile is of no one model: then no job could be as it was measured for.
+    """
+
+    what: str
+    then: str
+    now: str
+    refuses: bool = True
+
+
 @dataclass(frozen=True)
 class Job:
     """What is known of the job that is to start: its profile's name, "" where nobody said; `asked` are the nodes.
 
-    `contrary` is what its launch line says against the preset's profile: (what, the profile has, the line has).
+    `contrary` is what its launch line says against the preset's profile.
     """
 
     asked: tuple[str, ...] = ()
     profile: str = ""
-    contrary: tuple[tuple[str, str, str], ...] = ()
+    contrary: tuple[Contrary, ...] = ()
 
 
 def judge_refusals(preset: Preset, fabric: Fabric, job: Job, now: datetime) -> tuple[list[GateCheck], list[Finding]]:
@@ -70,23 +83,30 @@ def _nodes(preset: Preset, asked: Sequence[str]) -> Iterator[tuple[GateCheck, Fi
 def _profile(preset: Preset, fabric: Fabric, job: Job) -> Iterator[tuple[GateCheck, Finding | None]]:
     own = preset.profile or "none"
     differing = [(f"profile {own}", f"profile {job.profile}")] if job.profile not in ("", preset.profile) else []
-    differing += [(f"{what} {then}", f"{what} {now}") for what, then, now in job.contrary]
-    if not differing:
-        yield _check("profile", "ok", own, job.profile or own), None
-        return
-    finding = _other_profile(preset, fabric, job, differing)
+    differing += [_words(one) for one in job.contrary if one.refuses]
+    told = [_words(one) for one in job.contrary if not one.refuses]
+    finding = _other_profile(preset, fabric, job, differing or told)
     for at, (then, now) in enumerate(differing):
         yield _check("profile", "differs", then, now, finding.fix), None if at else finding
+    for then, now in told:
+        yield _check("profile", "noted", then, now, finding.fix), None
+    if not (differing or told):
+        yield _check("profile", "ok", own, job.profile or own), None
+
+
+def _words(one: Contrary) -> tuple[str, str]:
+    return f"{one.what} {one.then}", f"{one.what} {one.now}"
 
 
 def _other_profile(preset: Preset, fabric: Fabric, job: Job, differing: Sequence[tuple[str, str]]) -> Finding:
     named = preset.model_copy(update={"profile": job.profile or "NAME"})
     told = "; ".join(f"measured for {then}, the job has {now}" for then, now in differing)
+    said = [one for one in job.contrary if one.refuses]
     return Finding(
         id="gate-profile-differs",
         severity="error",
         subject=preset.name,
-        evidence=tuple(Evidence(file="launch line", text=f"{what} {now}") for what, _, now in job.contrary),
+        evidence=tuple(Evidence(file="launch line", text=f"{one.what} {one.now}") for one in said),
         cause=f"the job is not the one measured for: {told}",
         fix=("start it as measured, or measure this one:", bench_command(named, node_words(preset, fabric))),
     )

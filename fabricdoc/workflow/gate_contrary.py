@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricdoc.errors import FabricdocError, UsageError
+from fabricdoc.gate import Contrary
 from fabricdoc.model.profile import Profile, Totals
 from fabricdoc.serving import Found, config_of, derive_profile, find_launch, from_launch, load_profile, read_config
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.checking import Asked
 
 
-def contrary_of(asked: Asked) -> tuple[tuple[str, str, str], ...]:
-    """(what, the preset's profile has, the launch line has) where they can be held together and differ.
+def contrary_of(asked: Asked) -> tuple[Contrary, ...]:
+    """What the profile and the launch line say differently, where they can be held together.
 
     Where the model's config.json can be found here, the whole profile is derived and its collectives are compared.
     UsageError for a launch line with options that can't be read.
@@ -35,26 +36,49 @@ def contrary_of(asked: Asked) -> tuple[tuple[str, str, str], ...]:
     except UsageError:
         return ()
     found = from_launch(launch, {})
-    return (*_plainly(profile, found), *_derived(profile, found))
+    return (*_placed(profile, found), *_counted(profile, found))
 
 
-def _plainly(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
-    """What a launch line says by itself: engine, whether anything crosses nodes, tokens a step, prefill chunk."""
-    served = found.served
-    if profile.engine and profile.engine != served.engine:
-        yield "engine", profile.engine, served.engine
-    crosses = any(one.spans_nodes for one in (*profile.decode.collectives, *profile.prefill.collectives))
-    if crosses != (served.ranks > served.gpus_per_node):
-        yield "collectives between nodes:", "some" if crosses else "none", "none" if crosses else "some"
+def _placed(profile: Profile, found: Found) -> Iterator[Contrary]:
+    """Which engine serves, and whether anything crosses nodes."""
+    if profile.engine and profile.engine != found.served.engine:
+        yield Contrary("engine", profile.engine, found.served.engine)
+    if _crosses(profile) != _spans(found):
+        words = ("some", "none") if _crosses(profile) else ("none", "some")
+        yield Contrary("collectives between nodes:", *words)
+
+
+def _crosses(profile: Profile) -> bool:
+    return any(one.spans_nodes for one in (*profile.decode.collectives, *profile.prefill.collectives))
+
+
+def _spans(found: Found) -> bool:
+    return found.served.ranks > found.served.gpus_per_node
+
+
+def _counted(profile: Profile, found: Found) -> Iterator[Contrary]:
+    """Rows, chunk and what a step sends. A profile of assumed counts is of no one model: told, and refuses nothing."""
+    if _crosses(profile) != _spans(found):
         return
-    tokens = max(1, profile.decode.rows // max(1, profile.batch))
-    if crosses and profile.decode.rows % max(1, profile.batch) == 0 and tokens != served.window:
+    counts = profile.decode.collectives
+    refuses = not (counts and all(one.confidence == "assumed" for one in counts))
+    for what, then, now in _rows(profile, found) if _spans(found) else ():
+        yield Contrary(what, then, now, refuses)
+    for then, now in _derived(profile, found):
+        yield Contrary("a decode step", then, now, refuses)
+
+
+def _rows(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
+    """Tokens a request has in a step, and the prefill chunk."""
+    served, batch = found.served, max(1, profile.batch)
+    tokens = max(1, profile.decode.rows // batch)
+    if profile.decode.rows % batch == 0 and tokens != served.window:
         yield "rows a request in a decode step:", str(tokens), str(served.window)
-    if crosses and served.chunk and served.chunk != profile.prefill.rows:
+    if served.chunk and served.chunk != profile.prefill.rows:
         yield "prefill chunk", str(profile.prefill.rows), str(served.chunk)
 
 
-def _derived(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
+def _derived(profile: Profile, found: Found) -> Iterator[tuple[str, str]]:
     """The collectives of a decode step of the profile's batch, where the model is known here.
 
     A traced profile counts what was sent, which the rules of deriving need not meet to the byte.
@@ -68,7 +92,7 @@ def _derived(profile: Profile, found: Found) -> Iterator[tuple[str, str, str]]:
         return
     then, now = profile.decode.totals, mine.decode.totals
     if then != now:
-        yield "a decode step", _totals_text(then), _totals_text(now)
+        yield _totals_text(then), _totals_text(now)
 
 
 def _totals_text(totals: Totals) -> str:

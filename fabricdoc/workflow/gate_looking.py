@@ -18,14 +18,14 @@ from fabricdoc.gate import Floors
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import Gate
-from fabricdoc.transport import NodeSpec
+from fabricdoc.transport import DEFAULT_PYTHON, NodeSpec
 from fabricdoc.workflow.gate_job import Variables, delivery_of, ports_of, stand_in, variables_of
 from fabricdoc.workflow.gate_time import to_wait
 from fabricdoc.workflow.meant import nodes_of
 from fabricdoc.workflow.readiness import gpu_users, named_users
 
 if TYPE_CHECKING:
-    from fabricdoc.gate import Looked, Users
+    from fabricdoc.gate import Contrary, Looked, Users
     from fabricdoc.model.delivery import Delivery
     from fabricdoc.workflow.checking import Asked
 
@@ -78,7 +78,7 @@ def look_quickly(asked: Asked, floors: Floors, meanwhile: Meanwhile, progress: P
 
 
 def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
-    """The nodes to look at: those named, else the preset's, as fabric.toml tells those.
+    """The nodes to look at: those named, else the preset's, as fabric.toml tells those; with the preset's pythons.
 
     Beacons leave from the fingerprint's ports unless others are listed: by name, never as a pattern, since a preset
     from elsewhere must not send beacons out of more ports than it names. UsageError for a `local` node that is none.
@@ -86,7 +86,7 @@ def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
     specs = asked.specs or (nodes_of(asked.preset) if asked.preset else ())
     prints = asked.preset.fingerprint.nodes if asked.preset else ()
     ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in prints}
-    nodes = [replace(spec, ports=spec.ports or ports.get(spec.name, ())) for spec in specs]
+    nodes = [_with_python(replace(spec, ports=spec.ports or ports.get(spec.name, ())), asked) for spec in specs]
     if asked.python:
         nodes = [replace(spec, python=asked.python) for spec in nodes]
     if asked.local:
@@ -95,6 +95,13 @@ def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
         if not nodes:
             raise UsageError(f"there is no node {asked.local!r} to judge", fix=f"nodes: {names}", id="no-such-node")
     return tuple(nodes)
+
+
+def _with_python(spec: NodeSpec, asked: Asked) -> NodeSpec:
+    """The python it was measured with, where nobody named another one: torch and NCCL are looked for by it."""
+    measured = asked.preset.nodes if asked.preset else ()
+    own = next((node.python for node in measured if node.name == spec.name), spec.python)
+    return replace(spec, python=own) if spec.python == DEFAULT_PYTHON else spec
 
 
 def _head(specs: Sequence[NodeSpec]) -> str:
@@ -107,7 +114,7 @@ def _strangers(asked: Asked) -> tuple[str, ...]:
     return tuple(spec.name for spec in asked.specs)
 
 
-def _contrary(asked: Asked) -> tuple[tuple[str, str, str], ...]:
+def _contrary(asked: Asked) -> tuple[Contrary, ...]:
     if not asked.launch:
         return ()
     from fabricdoc.workflow.gate_contrary import contrary_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricdoc.errors import InputError
-from fabricdoc.gate import Job
+from fabricdoc.gate import Contrary, Job
 from fabricdoc.gate.refusals import judge_refusals
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.gate import GateCheck
@@ -76,7 +76,7 @@ def test_another_profile_is_refused_with_the_bench_that_measures_it(preset: Pres
 
 
 def test_every_contrary_word_of_a_launch_line_is_a_check_and_one_finding(preset: Preset, fabric: Fabric) -> None:
-    job = Job(contrary=(("engine", "vllm", "sglang"), ("prefill chunk", "8192", "2048")))
+    job = Job(contrary=(Contrary("engine", "vllm", "sglang"), Contrary("prefill chunk", "8192", "2048")))
     checks, findings = judged(preset, fabric, job)
     assert [(one.expected, one.found) for one in checks["profile"]] == [
         ("engine vllm", "engine sglang"),
@@ -86,3 +86,17 @@ def test_every_contrary_word_of_a_launch_line_is_a_check_and_one_finding(preset:
     assert [one.text for one in finding.evidence] == ["engine sglang", "prefill chunk 2048"]
     assert "measured for engine vllm, the job has engine sglang" in finding.cause
     assert finding.fix[-1].endswith("--profile NAME")
+
+
+def test_what_refuses_nothing_is_named_beside_what_does(preset: Preset, fabric: Fabric) -> None:
+    """A profile of no one model: no job is as it was measured for."""
+    soft = Contrary("prefill chunk", "512", "2048", refuses=False)
+    checks, findings = judged(preset, fabric, Job(contrary=(soft,)))
+    (one,) = checks["profile"]
+    assert (one.outcome, one.expected, one.found) == ("noted", "prefill chunk 512", "prefill chunk 2048")
+    assert one.fix[-1].endswith("--profile NAME")
+    assert findings == []
+    checks, (finding,) = judged(preset, fabric, Job(contrary=(soft, Contrary("engine", "vllm", "sglang"))))
+    assert [one.outcome for one in checks["profile"]] == ["differs", "noted"]
+    assert [one.text for one in finding.evidence] == ["engine sglang"]
+    assert "prefill" not in finding.cause

@@ -35,7 +35,7 @@ def contrary(*words: str, profile: str = QWEN) -> dict[str, tuple[str, str]]:
     fields = dict.fromkeys(("run", "objective", "choice", "reason", "exercised"), "")
     preset = Preset.model_validate({**fields, "name": "pair", "profile": profile, "backend": "nccl", "nodes": ()})
     found = contrary_of(Asked(preset=preset, launch=words))
-    return {what: (then, now) for what, then, now in found}
+    return {one.what: (one.then, one.now) for one in found}
 
 
 @pytest.fixture
@@ -144,3 +144,23 @@ def test_a_config_that_can_not_be_read_names_nothing(monkeypatch: pytest.MonkeyP
     measured_for(monkeypatch, model)
     (model / "config.json").write_text(text)
     assert contrary("vllm", "serve", str(model), *LINE) == {}
+
+
+ASSUMED = "dense-small-tp2"
+
+
+def test_a_profile_of_no_one_model_is_named_and_refuses_nothing() -> None:
+    """The one that bench takes where none is named: every server would have another one."""
+    fields = dict.fromkeys(("run", "objective", "choice", "reason", "exercised"), "")
+    preset = Preset.model_validate({**fields, "name": "pair", "profile": ASSUMED, "backend": "nccl", "nodes": ()})
+    line = ("vllm", "serve", "m", "-tp", "2", "--nnodes", "2", "--max-num-batched-tokens", "2048")
+    found = contrary_of(Asked(preset=preset, launch=line))
+    assert [one.what for one in found] == ["rows a request in a decode step:", "prefill chunk"]
+    assert {one.refuses for one in found} == {False}
+    (alone,) = contrary_of(Asked(preset=preset, launch=("vllm", "serve", "m")))
+    assert (alone.what, alone.refuses) == ("collectives between nodes:", True)
+
+
+def test_what_follows_from_a_job_on_one_node_is_not_told_too(monkeypatch: pytest.MonkeyPatch, model: Path) -> None:
+    measured_for(monkeypatch, model)
+    assert list(contrary("vllm", "serve", str(model))) == ["collectives between nodes:"]

@@ -58,6 +58,18 @@ def test_nodes_that_are_named_beat_them_and_keep_the_ports_they_list() -> None:
     assert [spec.python for spec in gate_nodes(Asked(preset(), mine, python="py"))] == ["py", "py"]
 
 
+def test_nodes_that_are_named_keep_the_python_they_were_measured_with() -> None:
+    """Named anew is where they are reached; torch and NCCL are still those of that python."""
+    mine = (NodeSpec("alpha", "10.0.0.1"), NodeSpec("beta", "b", python="/their/own"), NodeSpec("gamma", "c"))
+    named = gate_nodes(Asked(preset(), mine))
+    assert [(spec.target, spec.python) for spec in named] == [
+        ("10.0.0.1", "/opt/py"),
+        ("b", "/their/own"),
+        ("c", "python3"),
+    ]
+    assert [spec.python for spec in gate_nodes(Asked(None, mine))] == ["python3", "/their/own", "python3"]
+
+
 def test_a_presets_ports_are_names_never_patterns() -> None:
     (port,) = gate_nodes(Asked(preset("*")))[0].ports
     assert [fnmatchcase(name, port) for name in ("*", "eth0")] == [True, False]
