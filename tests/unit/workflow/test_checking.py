@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -114,6 +116,32 @@ def test_a_store_that_fails_is_told_and_refuses_nothing(
     (told,) = [one for one in gate.checks if one.id == "history"]
     assert (told.outcome, told.found, told.who) == ("noted", "not kept: no space left", "launcher")
     assert "--store FILE" in told.fix[0]
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(300), b"\xff" * 5000])
+def test_a_store_that_is_none_is_told_and_stays_as_it_is(looking: Any, tmp_path: Path, content: bytes) -> None:
+    """It may be somebody's file; an empty one is a store that was not begun."""
+    looking(Fabric())
+    place = tmp_path / "s.sqlite"
+    place.write_bytes(content)
+    gate = check_gate(Asked(None, NODES, store=place))
+    assert gate.answer == "go"
+    assert ("history" in {one.id for one in gate.checks}) is bool(content)
+    assert (place.read_bytes() == content) is bool(content)
+
+
+def test_a_gate_in_the_store_that_can_not_be_read_is_as_none(looking: Any, tmp_path: Path) -> None:
+    asked = looking(Fabric(nodes=(), failed=()))
+    place = tmp_path / "s.sqlite"
+    for _ in range(2):
+        check_gate(Asked(None, (), store=place))
+    assert asked[-1][2] is not None
+    with closing(sqlite3.connect(place)) as connection:
+        for document in ("{", "[" * 3000, "\udcff".encode("utf-8", "surrogatepass"), "{}", 5, None):
+            connection.execute("UPDATE gates SET document = ?", ("" if document is None else document,))
+            connection.commit()
+            gate = check_gate(Asked(None, (), store=place, keep=False))
+            assert (gate.answer, asked[-1][2]) == ("go", None)
 
 
 def test_the_last_gate_of_the_same_nodes_is_handed_on(looking: Any, tmp_path: Path) -> None:
