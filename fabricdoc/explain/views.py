@@ -122,11 +122,12 @@ def is_link_local(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def subnet(address: str, prefix: int | None = None) -> str:
-    """The subnet of an address: /24 and /64 where no prefix length is told; "" for what is no address."""
+    """The subnet of an address: /24 and /64 where no prefix length is told, or none there can be; "" for no address."""
     plain = parsed(address)
     if plain is None:
         return ""
-    bits = prefix if prefix is not None else 24 if plain.version == 4 else 64
+    told = prefix is not None and 0 <= prefix <= plain.max_prefixlen
+    bits = prefix if told else 24 if plain.version == 4 else 64
     return str(ipaddress.ip_network(f"{plain}/{bits}", strict=False))
 
 

@@ -59,11 +59,12 @@ def test_subnets_by_the_prefix_that_is_told_else_by_24() -> None:
     assert subnet("10.1.0.5") == "10.1.0.0/24"
     assert subnet("10.1.7.5", 16) == "10.1.0.0/16"
     assert subnet("nonsense") == ""
+    assert subnet("10.1.7.5", 64) == subnet("10.1.7.5", -1) == "10.1.7.0/24", "no prefix of such an address"
 
 
-@given(st.text(max_size=30))
-def test_no_text_is_an_error(text: str) -> None:
-    assert isinstance(subnet(text), str)
+@given(st.text(max_size=30) | st.ip_addresses().map(str), st.none() | st.integers())
+def test_no_text_is_an_error(text: str, prefix: int | None) -> None:
+    assert isinstance(subnet(text, prefix), str)
     assert isinstance(ipv4_of(text), str)
     assert parsed(text) is None or str(parsed(text))
 
