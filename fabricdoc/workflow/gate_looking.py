@@ -174,16 +174,23 @@ def _joined(
     """
     from fabricdoc.checks import judged
     from fabricdoc.fabric import every_kind, map_cables, with_own_ports
+    from fabricdoc.workflow.gate_ports import still_taken
 
     only = floors.only
     if asked.left() <= 0:
         return judged(fabric)
     if len(specs) > 1 and (not only or CABLES in only):
         kinds = every_kind(ports)
-        return map_cables(specs, fabric, progress, kinds._replace(proofs=kinds.proofs[:1]))
+        fabric = map_cables(specs, fabric, progress, kinds._replace(proofs=kinds.proofs[:1]))
+        present = [spec for spec in specs if spec.name not in [node.name for node in fabric.failed]]
+        if len(present) > 1 and not asked.wheres:  # a server that runs holds its own ports
+            fabric = still_taken(fabric, lambda bare: kinds.weak[0](present, bare, progress), asked.left)
+        return fabric
     head = next((spec for spec in specs if spec.name == _head(specs)), None)
     if head is not None and (not only or PORTS in only):
         fabric = with_own_ports(head, fabric, ports)
+        if not asked.wheres:
+            fabric = still_taken(fabric, lambda bare: with_own_ports(head, bare, ports), asked.left)
     return judged(fabric)
 
 

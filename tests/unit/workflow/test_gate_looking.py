@@ -14,12 +14,12 @@ from fabricdoc.errors import UsageError
 from fabricdoc.fabric import at_most
 from fabricdoc.gate import Floors
 from fabricdoc.model.delivery import Delivery
-from fabricdoc.model.fabric import Counters, Fabric, Gpu, Tenant
+from fabricdoc.model.fabric import Counters, Fabric, FailedNode, Gpu, Tenant
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Gate
 from fabricdoc.model.preset import Fingerprint, Line, NodePreset, NodePrint, PortPrint, Preset
 from fabricdoc.transport import NodeSpec
-from fabricdoc.workflow import delivering, gate_looking
+from fabricdoc.workflow import delivering, gate_looking, gate_ports
 from fabricdoc.workflow.checking import Asked
 from fabricdoc.workflow.delivering import read_where
 from fabricdoc.workflow.gate_looking import gate_nodes, look_quickly, standing, with_variables
@@ -205,6 +205,41 @@ def busy(fabric: Fabric, *pids: int) -> Fabric:
     )
     nodes = tuple(one.model_copy(update={"gpus": (gpu,)}) if one.name == "beta" else one for one in fabric.nodes)
     return fabric.model_copy(update={"nodes": nodes})
+
+
+def test_a_port_that_another_gate_held_is_looked_at_again(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one node as well as between two; of a server that runs the ports are its own, and nodes that failed are
+    not waited for again."""
+    taken = Finding(id="rendezvous-port-taken", severity="info", subject="alpha 10.0.0.1:29500", cause="c", fix=("f",))
+    monkeypatch.setattr(gate_ports, "PAUSE_S", 0.0)
+    first = nodes.fabric.model_copy(update={"findings": (taken,)})
+    asked: list[list[str]] = []
+
+    def again(specs: Any, bare: Fabric, _progress: Any) -> Fabric:
+        asked.append([spec.name for spec in specs])
+        return bare
+
+    kinds = fabric_room.every_kind(())._replace(weak=(again,))
+    monkeypatch.setattr(fabric_room, "every_kind", lambda _ports: kinds)
+    monkeypatch.setattr(fabric_room, "map_cables", lambda *_: first)
+    monkeypatch.setattr(
+        delivering, "look_at_servers", lambda *_: (Delivery(preset="p", answer="delivered", reason=""), {})
+    )
+    assert look(Asked(preset())).fabric.findings == ()
+    assert asked == [["alpha", "beta"]]
+    assert look(Asked(preset(), wheres=(read_where("pid", ["7"]),))).fabric.findings == (taken,)
+    gone = FailedNode(name="beta", target="b", id="node-timeout", message="m", fix="f")
+    monkeypatch.setattr(fabric_room, "map_cables", lambda *_: first.model_copy(update={"failed": (gone,)}))
+    assert look(Asked(preset())).fabric.findings == (taken,)
+    assert asked == [["alpha", "beta"]]
+    monkeypatch.setattr(
+        fabric_room,
+        "with_own_ports",
+        lambda _s, fabric, _p: fabric.model_copy(update={"findings": (taken,)}) if len(asked) == 1 else fabric,
+    )
+    monkeypatch.setattr(gate_ports.time, "sleep", lambda _: asked.append([]))
+    looked = look(Asked(preset(), local="alpha"))
+    assert "rendezvous-port-taken" not in {one.id for one in looked.fabric.findings}
 
 
 def test_who_uses_a_gpu_is_asked_for_only_there(nodes: Nodes) -> None:
