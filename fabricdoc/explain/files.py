@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from fabricdoc.files import own_folder
 
 MOST_FILES = 10_000
 DEEPEST = 8
+MOST_WORDS = 16
 STDIN = "-"
 
 _SUFFIX = re.compile(r"\.(?:txt|log|out|err|json0?|text|md|dump|env|conf|ya?ml|sh|gz|zst|zstd|cfg|ini|toml|csv)$", re.I)
@@ -25,6 +27,11 @@ _ADDRESS = re.compile(r"(?:ip-)?\d{1,3}(?:-\d{1,3}){3}|\d{1,3}(?:\.\d{1,3}){3}")
 _ROLES = frozenset({"node", "host", "server", "machine", "pod", "worker"})
 """Words that name no node alone, and do with a number behind them: node_1, server-2."""
 _NUMBER = re.compile(r"(?:(?:rank|pid|gpu|worker_?rank|r)?\d+|part\d+|v\d+|\d+gpus?|x\d+|tp\d+|pp\d+|n\d+x\d+)", re.I)
+_DUMPS = re.compile(
+    r"addrs?|devinfo|dmesg|ethtool|gids|ibdev2netdev|ibstat(?:us)?|ipaddr|links?|lsmod|lspci|neigh|routes?|sysctl"
+)
+"""Words of dumps: of two files that differ in a number alone, these are two nodes' (logs may be two ranks')."""
+_IP_OBJECTS = frozenset({"a", "l", "n", "r", "s"})
 
 
 @cache
@@ -61,7 +68,34 @@ def listed(paths: Sequence[str]) -> list[Given]:
         else:
             found.append(Given(path, text, node_in(path.name)))
     unique = {os.path.realpath(one.path) if one.path else STDIN: one for one in found}
-    return list(unique.values())[:MOST_FILES]
+    return _told_apart(list(unique.values())[:MOST_FILES])
+
+
+def _told_apart(found: list[Given]) -> list[Given]:
+    """Dumps whose names differ in a numbered word alone are of the nodes that this word counts: gpu11_show_gids.txt."""
+    alike: dict[tuple[str, int, tuple[str, ...]], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, one in enumerate(found):
+        folder, _slash, name = one.name.rpartition("/")
+        words = _words(name)
+        for at, word in enumerate(words if not one.node and len(words) <= MOST_WORDS else ()):
+            rest = tuple(other.lower() for other in (*words[:at], *words[at + 1 :]))
+            if any(mark.isdecimal() for mark in word) and any(_DUMPS.fullmatch(other) for other in rest):
+                alike[folder, at, rest][word].append(place)
+    for words_of in alike.values():
+        for word, places in words_of.items() if len(words_of) > 1 else ():
+            for place in places:
+                found[place] = replace(found[place], node=word[:64])
+    return found
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in _TOKEN.split(_stem(name)) if word]
+
+
+def _stem(name: str) -> str:
+    while _SUFFIX.search(name):
+        name = _SUFFIX.sub("", name)
+    return name
 
 
 def _below(top: Path, *, alone: bool) -> list[Given]:
@@ -103,9 +137,7 @@ def node_in(name: str) -> str:
     node01_show_gids.txt is node01's, nccl.node01.4711.log too, spark-3995.log and node_1.log are of nodes with a number
     in their name, input.log and rank0.log are nobody's.
     """
-    stem = name
-    while _SUFFIX.search(stem):
-        stem = _SUFFIX.sub("", stem)
+    stem = _stem(name)
     if address := _ADDRESS.search(stem):
         return address[0]
     words = [word for word in _TOKEN.split(stem) if word]
@@ -125,4 +157,6 @@ def _names_nobody(words: list[str], at: int) -> bool:
     word, numbered = words[at].lower(), at + 1 < len(words) and words[at + 1].isdecimal()
     if word in _ROLES and numbered:
         return False
+    if word in _IP_OBJECTS and at and words[at - 1].lower() == "ip":
+        return True
     return word in generic_words() or bool(_NUMBER.fullmatch(words[at]))

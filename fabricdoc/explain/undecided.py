@@ -16,6 +16,9 @@ FIRST = (
     "NCCL_DEBUG_FILE=/tmp/nccl.%h.%p",
     "of every node: rdma link, show_gids, ip -br addr, and the env file or launch command",
 )
+STOPPED = (
+    "A communicator was begun, and these files end before any is complete: a start that hangs, or logs that were cut."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,12 @@ def undecided(case: Case, near: Sequence[Cause]) -> Undecided | None:
     if not (case.seen or case.facts or case.sets or case.rows):
         return Undecided("Nothing in these files is known: no NCCL log, no dump, no settings.", "the files", (), FIRST)
     failed = failures(case)
-    if not failed:
+    begun = [] if failed else unfinished(case)
+    if not failed and not begun:
         return None
     wanted = dict.fromkeys(line for cause in near for line in cause.collect)
+    if begun:
+        return Undecided(STOPPED, begun[0].spot.node or begun[0].spot.file, spots(begun[:2]), (*wanted, *FIRST))
     return Undecided(
         "Something failed, and what these files hold does not decide why.",
         failed[0].spot.node or failed[0].spot.file,
@@ -52,4 +58,13 @@ def failures(case: Case) -> list[Seen | Sign]:
     known = [seen for seen in case.errors if seen.level != "INFO" and seen.event != "ib.nolib"]
     told = {(seen.spot.file, seen.spot.line) for seen in case.seen if seen.event != "prefix.warn"}
     unknown = [seen for seen in case.warnings if (seen.spot.file, seen.spot.line) not in told]
-    return [*known, *unknown, *case.sign("engine-hang", "rendezvous-timeout", "tests-failed")]
+    ends = case.sign("engine-hang", "rendezvous-timeout", "tests-failed", "torch-nccl-error", "crashed")
+    return [*known, *unknown, *ends]
+
+
+def unfinished(case: Case) -> list[Seen]:
+    """Communicators that were begun, where no connection, no end and no result is told: the logs stop within."""
+    made = case.of("comm.init")
+    onward = any(seen.event.startswith(("chan.", "conn.", "ib.qp", "gdr.ring", "comm.end")) for seen in case.seen)
+    begun = [seen for seen in made if seen.groups.get("state") == "START"]
+    return begun if not case.rows and not onward and len(begun) == len(made) else []

@@ -48,6 +48,11 @@ class GidRow:
         """Whether NCCL over RoCE v2 and IPv4 wants this one."""
         return self.version == 2 and bool(self.ipv4) and not self.link_local
 
+    @property
+    def address(self) -> str:
+        """The address of this entry: the IPv4 address it maps, else the IPv6 address it is."""
+        return self.ipv4 or self.gid
+
 
 @dataclass(frozen=True, slots=True)
 class PortView:
@@ -122,12 +127,16 @@ def is_link_local(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def subnet(address: str, prefix: int | None = None) -> str:
-    """The subnet of an address: /24 and /64 where no prefix length is told, or none there can be; "" for no address."""
+    """The subnet of an address: /24 and /64 where no prefix length is told; "" for what is no address.
+
+    A length of the other family (longer than the address) says nothing about this one: "" again.
+    """
     plain = parsed(address)
     if plain is None:
         return ""
-    told = prefix is not None and 0 <= prefix <= plain.max_prefixlen
-    bits = prefix if told else 24 if plain.version == 4 else 64
+    bits = prefix if prefix is not None else 24 if plain.version == 4 else 64
+    if not 0 <= bits <= plain.max_prefixlen:
+        return ""
     return str(ipaddress.ip_network(f"{plain}/{bits}", strict=False))
 
 
@@ -135,6 +144,13 @@ def gid_rows(case: Case, node: str = "", hca: str = "") -> list[GidRow]:
     """The slots of every GID table told (of a node, of an HCA), by index."""
     rows = case.once(("gid rows", node), lambda: _of_node(case.once("gid rows", lambda: _gid_rows(case)), node))
     return [row for row in rows if row.hca == hca] if hca else rows
+
+
+def rails_of(case: Case, node: str = "") -> list[GidRow]:
+    """The entries of RoCE v2 that reach beyond the cable: those of IPv4, or of IPv6 where there is no IPv4."""
+    rows = gid_rows(case, node)
+    wide = [row for row in rows if row.version == 2 and not row.link_local and subnet(row.gid)]
+    return [row for row in rows if row.routable] or [row for row in wide if set(row.gid) - set("0:")]
 
 
 def _gid_rows(case: Case) -> list[GidRow]:

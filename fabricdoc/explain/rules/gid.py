@@ -20,7 +20,8 @@ from fabricdoc.explain.views import (
 )
 from fabricdoc.nccl import QueuePairFailure
 
-ELSEWHERE = (19, 101)
+INVALID, NO_DEVICE = 22, 19
+ELSEWHERE = (NO_DEVICE, 101)
 """No such device, network unreachable: the HCA itself can't be used from here, whatever its GID."""
 AUTOMATIC = (2, 21)
 """The first release that chooses the slot by itself (2.21.5); those before take slot 0."""
@@ -266,11 +267,15 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     if pinned(case) is not None:
         return None
     for seen, pair in failed_pairs(case):
-        if pair.local_gid.lower().startswith("fe80") and pair.errno not in ELSEWHERE:
-            return _automatic(case, seen, pair.device, pair.local_gid, pair)
+        if pair.local_gid.lower().startswith("fe80") and (pair.errno not in ELSEWHERE or _bare(case, seen, pair)):
+            return _automatic(case, seen, pair.device, pair.local_gid)
+    for seen, pair in failed_pairs(case):
+        if pair.remote_gid.lower().startswith("fe80") and pair.errno == INVALID and not both_kinds(case):
+            filled = words(hca=pair.device, node="the peer", gid=pair.remote_gid)
+            return Hit(spots(seen), filled, "likely", ("show_gids of the peer",))
     for seen, error in completions(case):
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):
-            return _automatic(case, seen, error.hca, error.local_gid, None)
+            return _automatic(case, seen, error.hca, error.local_gid)
     bare = [rows for rows in tables(case).values() if not any(row.ipv4 and not row.link_local for row in rows)]
     if bare and (unconnected(case) or timeouts(case)):
         row = bare[0][0]
@@ -284,12 +289,17 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     return None
 
 
-def _automatic(case: Case, seen: Seen, hca: str, gid: str, pair: QueuePairFailure | None) -> Answer:
+def _bare(case: Case, seen: Seen, pair: QueuePairFailure) -> bool:
+    """Whether the HCA was asked for, or its table holds no address that goes beyond the cable."""
+    mine = gid_rows(case, seen.spot.node, pair.device)
+    asked = case.values("NCCL_IB_HCA")
+    return pair.errno != NO_DEVICE and bool(mine or asked) and not any(row.routable for row in mine)
+
+
+def _automatic(case: Case, seen: Seen, hca: str, gid: str) -> Answer:
     if mixed := both_kinds(case):
         why = "NCCL's list holds InfiniBand ports too: these have no IPv4 GID by their nature"
         return Near(spots(seen, mixed), why, ("a list of Ethernet ports alone",))
-    if pair is not None and pair.errno == 22 and not is_link_local(pair.remote_gid):
-        return Near(spots(seen), "only this end is link-local: an address is missing here")
     rows = [row for row in gid_rows(case, seen.spot.node, hca) if row.routable]
     if rows:
         why = "the table of this HCA has an IPv4 RoCE v2 GID that NCCL would have taken"
@@ -327,11 +337,11 @@ def gid_scan_einval_container(case: Case) -> Answer:
 
 
 def gid_missing_at_one_end(case: Case) -> Answer:
-    """Error 22 where one GID is IPv4 and the other link-local: one end has no address."""
+    """One GID is IPv4 and the other link-local (error 22, or no answer): one end has no address."""
     for seen, pair in failed_pairs(case):
         ends = pair.local_gid.lower(), pair.remote_gid.lower()
         bare = [gid.startswith("fe80") for gid in ends]
-        if pinned(case) is None and bare[0] != bare[1] and "::" not in ends:
+        if pinned(case) is None and pair.errno not in ELSEWHERE and bare[0] != bare[1] and "::" not in ends:
             where = "this end" if bare[0] else "the peer"
             return Hit(spots(seen), words(hca=pair.device, node=seen.spot.node, end=where), "likely")
     return None

@@ -297,10 +297,11 @@ def nccl_build_specific_hang(case: Case) -> Answer:
     serious = [
         seen for seen in case.errors if seen.use == "cause" and not seen.event.startswith(("torch", "err.result"))
     ]
-    if serious or not (hang or builds):
-        return None
     named = [seen for lines in found.values() for seen in lines]
     runs = _runs_of_one_rank(case, [lines[0] for lines in found.values()])
+    hang += _without_result(case, runs)
+    if serious or not (hang or builds):
+        return None
     if hang and runs and {one.spot.file for one in runs} - {one.spot.file for one in hang}:
         return Hit(spots(hang[:2], runs, builds[:2]), words(node=hang[0].spot.node), "likely")
     engines = case.of("version.engine")
@@ -322,6 +323,14 @@ def nccl_build_specific_hang(case: Case) -> Answer:
             spots(known[:1], hang[:1]), "this build is known to hang with CUDA graphs, which nothing here names"
         )
     return None
+
+
+def _without_result(case: Case, runs: list[Seen]) -> list[Sign]:
+    """The table of nccl-tests that one of two runs began and never filled, while the other's is full."""
+    filled = {row.spot.file for row in case.rows}
+    empty = [sign for sign in case.sign("tests-table") if sign.spot.file not in filled]
+    files = {one.spot.file for one in runs}
+    return [sign for sign in empty if sign.spot.file in files] if files & filled else []
 
 
 def _logs(case: Case) -> set[str]:

@@ -13,7 +13,9 @@ from fabricdoc.explain.views import (
     device_lists,
     failed_pairs,
     gid_rows,
+    ipv4_of,
     ports,
+    rails_of,
     subnet,
     uses_sockets,
 )
@@ -295,22 +297,43 @@ def fused_nic_subdevice_order_differs(case: Case) -> Answer:
 
 
 def _crossing(case: Case, pairs: dict[frozenset[str], dict[str, tuple[tuple[str, ...], Seen]]]) -> Answer:
-    """The k-th members of a fused NIC are in other subnets on two nodes, while the sets of subnets are alike."""
-    for members in pairs:
-        for node, (order, seen) in pairs[members].items():
-            mine = _subnets_of(case, node, order)
-            for other in {row.node for row in gid_rows(case)} - {node}:
-                theirs = _subnets_of(case, other, pairs[members].get(other, (order, seen))[0])
+    """The k-th members of a fused NIC are in other subnets on two nodes, while the sets of subnets are alike.
+
+    NCCL pairs the members by their place; the names may differ on the peer (virtual functions).
+    """
+    fused = [(node, order, seen) for nodes in pairs.values() for node, (order, seen) in nodes.items()]
+    for node, order, seen in fused:
+        mine = _subnets_of(case, node, order)
+        for other in {row.node for row in gid_rows(case)} - {node}:
+            named = [members for owner, members, _seen in fused if owner == other] or [order]
+            for members in named:
+                theirs = _subnets_of(case, other, members)
                 if None not in mine and None not in theirs and mine != theirs and set(mine) == set(theirs):
-                    shown = [row.spot for row in gid_rows(case) if row.routable and row.hca in order][:4]
-                    filled = words(node=node, other=other, local="+".join(order), remote="+".join(order))
+                    shown = [row.spot for row in rails_of(case) if row.hca in (*order, *members)][:4]
+                    filled = words(node=node, other=other, local="+".join(order), remote="+".join(members))
                     return Hit(spots(case.errors[:1], seen, shown), filled, "certain")
+    return _within_one(case, fused)
+
+
+def _within_one(case: Case, fused: list[tuple[str, tuple[str, ...], Seen]]) -> Answer:
+    """The peer of a member of a fused NIC is in the subnet of another member of the same fused NIC."""
+    for seen, pair in failed_pairs(case):
+        remote = subnet(ipv4_of(pair.remote_gid) or pair.remote_gid)
+        for node, order, made in fused:
+            if not same(node, seen.spot.node) or pair.device not in order:
+                continue
+            nets = _subnets_of(case, seen.spot.node, order)
+            place = order.index(pair.device)
+            if remote and nets[place] not in (None, remote) and remote in nets:
+                shown = [row.spot for row in rails_of(case, seen.spot.node) if row.hca in order][:2]
+                names = words(node=seen.spot.node, local="+".join(order), remote="another order", other="its peer")
+                return Hit(spots(seen, made, shown), names, "likely", ("the members of the fused NIC on the peer",))
     return None
 
 
 def _subnets_of(case: Case, node: str, order: tuple[str, ...]) -> list[str | None]:
-    rows = [row for row in gid_rows(case) if row.node == node and row.routable]
-    return [next((subnet(row.ipv4) for row in rows if row.hca == name), None) for name in order]
+    rows = [row for row in rails_of(case) if row.node == node]
+    return [next((subnet(row.address) for row in rows if row.hca == name), None) for name in order]
 
 
 def _fused(seen: Seen) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from fabricdoc.explain.views import (
     gid_rows,
     ipv4_of,
     parsed,
+    rails_of,
     subnet,
 )
 
@@ -100,7 +101,29 @@ def intra_node_nics_cannot_talk(case: Case) -> Answer:
                 filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
                 shown = spots(seen, shapes[:1], case.of("chan.net")[:1])
                 return Hit(shown, filled, "likely", ("this node's addresses",))
-    return None
+    return _within_host(case)
+
+
+def _within_host(case: Case) -> Answer:
+    """No address is told, and both ends of every network channel speak from one host: no other node takes part."""
+    failed = [seen for seen in unconnected_lines(case) if seen.host]
+    channels = case.of("chan.net", "chan.net.old")
+    hosts = {seen.host for seen in (*channels, *failed)}
+    own = {seen.groups["src" if seen.groups["dir"] == "send" else "dst"] for seen in channels}
+    if not failed or len(hosts) != 1 or pairs_of(case) or len(own) < 2:
+        return None
+    if any(seen.groups[end] not in own for seen in channels for end in ("src", "dst")):
+        return None
+    views = addresses(case, failed[0].spot.node)
+    filled = words(node=failed[0].spot.node, hca="", local="one NIC", remote="another")
+    shown = spots(failed[:1], channels[:2], [view.spot for view in views][:3])
+    return Hit(shown, filled, "likely", ("the addresses of the connection, which this release does not name",))
+
+
+def unconnected_lines(case: Case) -> list[Seen]:
+    """Queue pairs whose peer did not answer, as releases before 2.24 tell it: without addresses."""
+    old = [seen for seen in case.of("err.ibv") if seen.groups.get("call") == "ibv_modify_qp"]
+    return [seen for seen in old if UNREACHED.search(seen.groups.get("err", ""))]
 
 
 def cross_rail_unreachable(case: Case) -> Answer:
@@ -110,16 +133,18 @@ def cross_rail_unreachable(case: Case) -> Answer:
         prefix = next((view.prefix for view in addresses(case) if view.address == local), None)
         if not parsed(local) or not parsed(remote) or subnet(local, prefix) == subnet(remote, prefix):
             continue
+        if (":" in local and ":" not in remote) or (":" in remote and ":" not in local):
+            continue
         if parsed(local).is_link_local or parsed(remote).is_link_local:  # type: ignore[union-attr]
             continue
-        rails = [row for row in gid_rows(case, seen.spot.node) if row.routable]
-        other = [row for row in rails if subnet(row.ipv4, prefix) == subnet(remote, prefix) and row.hca != hca]
+        rails = rails_of(case, seen.spot.node)
+        other = [row for row in rails if subnet(row.address, prefix) == subnet(remote, prefix) and row.hca != hca]
         named = [view for view in addresses(case, seen.spot.node) if view.network == subnet(remote, view.prefix)]
         filled = words(hca=hca, node=seen.spot.node, local=local, remote=remote)
         filled |= words(other=other[0].hca if other else named[0].netdev if named else "")
         crossing = case.values("NCCL_CROSS_NIC")[:1]
         if other or named:
-            mine = [row.spot for row in rails if row.ipv4 == local]
+            mine = [row.spot for row in rails if parsed(row.address) == parsed(local)]
             return Hit(spots(seen, mine[:1], other[:1], named[:1], crossing), filled, "certain")
         if near is None and rails:
             near = Near(
@@ -133,8 +158,7 @@ def cross_rail_unreachable(case: Case) -> Answer:
 
 def _crossing_by_settings(case: Case) -> Answer:
     """Releases before 2.24 name no address: each HCA is in a subnet of its own, and a setting lets rings cross them."""
-    old = [seen for seen in case.of("err.ibv") if seen.groups.get("call") == "ibv_modify_qp"]
-    failed = [seen for seen in old if UNREACHED.search(seen.groups.get("err", ""))]
+    failed = unconnected_lines(case)
     crossing = [each for each in case.values("NCCL_CROSS_NIC") if each.value.strip() in ("1", "2")]
     crossing += [each for each in case.values("NCCL_PXN_DISABLE") if each.value.strip() == "1"]
     if not failed or not crossing or pairs_of(case):

@@ -32,6 +32,9 @@ pytestmark = pytest.mark.unit
         ("ip-10-1-0-5.log", "ip-10-1-0-5"),
         ("log_3.txt", ""),
         ("ip_br.txt", ""),
+        ("ip_a.txt", ""),
+        ("left_ip_a.txt", "left"),
+        ("a.log", "a"),
         ("ifconfig.txt", ""),
         ("input.log", ""),
         ("nccl.env", ""),
@@ -59,6 +62,27 @@ def test_folders_name_nodes_where_there_are_several(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("x")
     assert [one.node for one in listed([str(tmp_path)])] == ["alpha", "bravo"]
+
+
+def _nodes(folder: Path, *names: str) -> list[str]:
+    for name in names:
+        (folder / name).write_text("")
+    return [one.node for one in listed([str(folder)])]
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes"),
+    [
+        (("gpu11_show_gids.txt", "gpu12_show_gids.txt"), ["gpu11", "gpu12"]),
+        (("ip_link_x1.txt", "ip_link_x2.txt", "nccl.env"), ["x1", "x2", ""]),
+        (("gpu11_show_gids.txt", "gpu12_ip_addr.txt"), ["", ""]),
+        (("gpu0.log", "gpu1.log"), ["", ""]),
+        (("rank0_nccl.log", "rank1_nccl.log"), ["", ""]),
+        (("_".join(["1"] * 40) + "_gids.txt", "_".join(["2"] * 40) + "_gids.txt"), ["", ""]),
+    ],
+)
+def test_dumps_that_differ_in_a_number_are_two_nodes(tmp_path: Path, names: tuple[str, ...], nodes: list[str]) -> None:
+    assert _nodes(tmp_path, *names) == nodes
 
 
 def test_several_paths_keep_the_names_they_were_given(tmp_path: Path) -> None:

@@ -58,8 +58,11 @@ def test_link_local(text: str, answer: bool) -> None:
 def test_subnets_by_the_prefix_that_is_told_else_by_24() -> None:
     assert subnet("10.1.0.5") == "10.1.0.0/24"
     assert subnet("10.1.7.5", 16) == "10.1.0.0/16"
+    assert subnet("10.1.7.5", 64) == ""
+    assert subnet("fd00::5", 64) == "fd00::/64"
+    assert subnet("fd00::5", -1) == subnet("fd00::5", 129) == ""
     assert subnet("nonsense") == ""
-    assert subnet("10.1.7.5", 64) == subnet("10.1.7.5", -1) == "10.1.7.0/24", "no prefix of such an address"
+    assert subnet("10.1.7.5", 64) == subnet("10.1.7.5", -1) == "", "no prefix of such an address"
 
 
 @given(st.text(max_size=30) | st.ip_addresses().map(str), st.none() | st.integers())

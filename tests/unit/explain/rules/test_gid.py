@@ -222,11 +222,41 @@ def test_a_table_with_something_better_speaks_against_it() -> None:
     assert "gid-auto-selected-link-local" in [one.id for one in document.considered]
 
 
-def test_one_end_without_an_address_is_told() -> None:
-    line = modify_qp(22, "Invalid argument", "mlx5_0", "fe80::a00:27ff:fe11:2233", "::ffff:10.1.0.6", index=0)
+BARE = "fe80::a00:27ff:fe11:2233"
+
+
+def test_an_end_without_an_address_is_an_automatic_choice_of_the_link_local_one() -> None:
+    line = modify_qp(22, "Invalid argument", "mlx5_0", BARE, "::ffff:10.1.0.6", index=0)
+    document = told({"a.log": log("alpha", version("2.28.9"), line)})
+    assert document.verdict == "gid-auto-selected-link-local"
+    [behind] = [one for one in document.considered if one.id == "gid-missing-at-one-end"]
+    assert "this end" in behind.why
+
+
+def test_a_peer_without_an_address_is_told_as_the_peers() -> None:
+    line = modify_qp(22, "Invalid argument", "mlx5_0", "::ffff:10.1.0.6", BARE, index=3)
+    document = told({"a.log": log("alpha", version("2.28.9"), line)})
+    assert document.verdict == "gid-auto-selected-link-local"
+    assert document.findings[0].subject.startswith("the peer")
+
+
+def test_a_peer_that_does_not_answer_from_a_link_local_gid_misses_an_address() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:10.1.0.6", BARE, index=3)
     document = told({"a.log": log("alpha", version("2.28.9"), line)})
     assert document.verdict == "gid-missing-at-one-end"
-    assert "this end" in document.findings[0].cause
+    assert "the peer" in document.findings[0].cause
+
+
+UNREACHABLE = modify_qp(101, "Network is unreachable", "mlx5_1", BARE, "::ffff:10.1.0.6", index=1)
+
+
+def test_an_unreachable_network_is_an_hca_of_no_use_unless_it_was_asked_for_or_its_table_is_bare() -> None:
+    text = log("alpha", version("2.28.9"), UNREACHABLE)
+    assert told({"a.log": text}).verdict == "unusable-hca-visible"
+    only = gids(("mlx5_1", 0, FE80, "v1"), ("mlx5_1", 1, FE80, "v2"))
+    assert told({"a.log": text, "show_gids.txt": only}).verdict == "gid-auto-selected-link-local"
+    asked = told({"a.log": text, "nccl.env": "NCCL_IB_HCA=mlx5_0,mlx5_1\n"})
+    assert asked.verdict == "gid-auto-selected-link-local"
 
 
 def test_two_addressed_ends_miss_no_gid() -> None:

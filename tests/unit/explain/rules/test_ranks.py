@@ -306,3 +306,46 @@ def test_one_host_name_with_two_addresses_counted_as_two_nodes_is_nothing_wrong(
     first = log("vm", "Bootstrap: Using eth0:10.30.1.4<0>", SHAPE.format(0, 2, 2))
     second = log("vm", "Bootstrap: Using eth0:10.30.1.5<0>", SHAPE.format(1, 2, 2), pid=9)
     assert told({"all.log": first + second}).verdict == "none"
+
+
+TABLE_BEGUN = "#       size         count\n#        (B)    (elements)\n"
+RESULT = "  1073741824  268435456  float  sum  -1  134000  8.01  12.01  0  134100  8.01  12.01  0\n"
+
+
+def test_a_table_that_one_of_two_builds_never_fills_is_a_hang_of_that_build() -> None:
+    files = {
+        "bad.log": log("alpha", version("2.28.9"), IB, RUN) + TABLE_BEGUN,
+        "good.log": log("alpha", version("2.27.7"), IB, RUN) + TABLE_BEGUN + RESULT,
+    }
+    document = told(files)
+    assert document.verdict == "nccl-build-specific-hang"
+    assert document.findings[0].evidence[0].file == "bad.log"
+
+
+def test_tables_that_both_builds_fill_are_nothing_wrong() -> None:
+    files = {
+        "a.log": log("alpha", version("2.28.9"), IB, RUN) + TABLE_BEGUN + RESULT,
+        "b.log": log("alpha", version("2.27.7"), IB, RUN) + TABLE_BEGUN + RESULT,
+    }
+    assert told(files).verdict == "none"
+
+
+BISECTED = "| NCCL | result |\n|---|---|\n| 2.28.9 | deadlock |\n| 2.29.3 | no deadlock (2/2) |\n"
+
+
+def test_a_table_of_builds_that_hang_and_do_not_is_told() -> None:
+    document = told({"a.log": log("alpha", version("2.28.9"), IB, RUN), "notes.md": BISECTED})
+    assert document.verdict == "nccl-build-specific-hang"
+
+
+def test_a_table_of_speeds_by_build_tells_no_hang() -> None:
+    notes = "| NCCL | GB/s |\n|---|---|\n| 2.28.9 | 11.2 |\n| 2.29.3 | 11.3 |\n"
+    assert told({"a.log": log("alpha", version("2.28.9"), IB, RUN), "notes.md": notes}).verdict == "none"
+
+
+def test_words_of_a_run_without_output_are_a_hang_of_the_build_that_the_other_run_does_not_use() -> None:
+    files = {
+        "run1.log": log("alpha", version("2.28.9"), IB, RUN) + "no output for 40 minutes, killed\n",
+        "run2.log": log("alpha", version("2.30.7"), IB, RUN) + "step 20000 done\n",
+    }
+    assert told(files).verdict == "nccl-build-specific-hang"

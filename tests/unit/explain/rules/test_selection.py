@@ -400,3 +400,38 @@ def test_a_fused_nic_brings_as_many_hcas_as_it_has_members() -> None:
     document = told(files)
     assert document.verdict == "nic-merge-asymmetric"
     assert "hca-sets-differ-between-nodes" not in [one.id for one in document.considered]
+
+
+PLANES = {
+    "alpha.log": log(
+        "alpha",
+        version("2.29.3"),
+        MADE.format("mlx5_10+mlx5_14"),
+        IB,
+        modify_qp(110, "Connection timed out", "mlx5_10", "::ffff:10.1.0.5", "::ffff:10.2.0.6"),
+    ),
+    "alpha_show_gids.txt": gids(("mlx5_10", 1, "10.1.0.5", "v2"), ("mlx5_14", 1, "10.2.0.5", "v2")),
+}
+
+
+def test_members_of_other_names_in_crossed_planes_are_another_order() -> None:
+    files = {
+        **PLANES,
+        "bravo.log": log("bravo", version("2.29.3"), MADE.format("mlx5_12+mlx5_18"), IB),
+        "bravo_show_gids.txt": gids(("mlx5_12", 1, "10.2.0.6", "v2"), ("mlx5_18", 1, "10.1.0.6", "v2")),
+    }
+    document = told(files)
+    assert document.verdict == "fused-nic-subdevice-order-differs"
+    assert document.findings[0].confidence == "certain"
+    assert "mlx5_12+mlx5_18 on bravo" in document.findings[0].cause
+
+
+def test_the_peer_of_a_member_in_the_subnet_of_another_member_is_another_order() -> None:
+    document = told(PLANES)
+    assert document.verdict == "fused-nic-subdevice-order-differs"
+    assert document.findings[0].confidence == "likely"
+
+
+def test_a_peer_in_the_subnet_of_no_member_is_another_rail() -> None:
+    table = gids(("mlx5_10", 1, "10.1.0.5", "v2"), ("mlx5_14", 1, "10.3.0.5", "v2"), ("mlx5_15", 1, "10.2.0.5", "v2"))
+    assert told({**PLANES, "alpha_show_gids.txt": table}).verdict == "cross-rail-unreachable"

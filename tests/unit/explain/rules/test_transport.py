@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.excerpts import completion, gids, log, modify_qp, told, using, version, warn
+from tests.excerpts import addresses, bare, completion, gids, log, modify_qp, told, using, version, warn
 
 pytestmark = pytest.mark.unit
 
@@ -193,3 +193,45 @@ def test_an_old_release_that_may_cross_its_rails_is_told(setting: str) -> None:
 def test_an_old_release_that_keeps_its_rails_or_has_none_crosses_nothing(table: str, setting: str) -> None:
     document = told({"a.log": log("alpha", NO_NAMES), "show_gids.txt": table, "nccl.env": f"{setting}\n"})
     assert document.verdict == "rdma-path-timeout"
+
+
+ENDS = ["::ffff:10.1.0.5", "::ffff:10.2.0.6", "fe80::a00:27ff:fe11:2233", "fd00:a::5", "fd00:b::6", "::"]
+
+
+@pytest.mark.parametrize("local", ENDS)
+@pytest.mark.parametrize("remote", ENDS)
+def test_ends_of_two_families_are_no_rails_and_stop_nothing(local: str, remote: str) -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", local, remote)
+    plain = local.removeprefix("::ffff:")
+    prefix = 64 if ":" in plain else 24
+    files = {"a.log": log("alpha", version("2.28.9"), IB, line), "ip.txt": addresses(("eth1", f"{plain}/{prefix}"))}
+    document = told({**files, "show_gids.txt": TWO_RAILS})
+    assert document.verdict not in ("none", "")
+    if (":" in plain) != (":" in remote.removeprefix("::ffff:")):
+        assert "cross-rail-unreachable" not in [document.verdict, *(one.id for one in document.considered)]
+
+
+def test_rails_of_ipv6_cross_too() -> None:
+    wide = "fd00:000{}:0000:0000:0000:0000:0000:0005"
+    table = gids(("mlx5_0", 3, wide.format("a"), "v2"), ("mlx5_1", 3, wide.format("b"), "v2"))
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "fd00:a::5", "fd00:b::6")
+    document = told({"a.log": log("alpha", version("2.28.9"), IB, line), "show_gids.txt": table})
+    assert document.verdict == "cross-rail-unreachable"
+
+
+OLD = warn("misc/ibvwrap.cc:160", "Call to ibv_modify_qp failed with error Connection timed out")
+WITHIN = (
+    "Channel 00/0 : 0[50] -> 4[90] [send] via NET/IBext/0",
+    "Channel 00/0 : 0[50] -> 4[90] [receive] via NET/IBext/1",
+)
+
+
+def test_channels_between_ranks_of_one_host_stay_within_the_node() -> None:
+    document = told({"a.log": log("alpha", bare(version("2.12.10")), *WITHIN, OLD)})
+    assert document.verdict == "intra-node-nics-cannot-talk"
+    assert any("NCCL_NET_DISABLE_INTRA=1" in fix for fix in document.findings[0].fix)
+
+
+def test_a_channel_to_a_rank_that_does_not_speak_here_leaves_the_node() -> None:
+    away = "Channel 00/0 : 4[90] -> 8[50] [send] via NET/IBext/1"
+    assert told({"a.log": log("alpha", bare(version("2.12.10")), *WITHIN, away, OLD)}).verdict == "rdma-path-timeout"
