@@ -277,6 +277,8 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):
             return _automatic(case, seen, error.hca, error.local_gid)
     bare = [rows for rows in tables(case).values() if not any(row.ipv4 and not row.link_local for row in rows)]
+    if any(pair.local_gid and not is_link_local(pair.local_gid) for _seen, pair in failed_pairs(case)):
+        return None
     if bare and (unconnected(case) or timeouts(case)):
         row = bare[0][0]
         filled = words(hca=row.hca, node=row.node, gid=row.gid)
