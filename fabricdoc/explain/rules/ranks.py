@@ -21,6 +21,7 @@ NO_PROVIDER = re.compile(
     r"|no (?:EFA|matching) (?:devices?|providers?)"
 )
 """How the libfabric plugin says that it has nothing to work with (aws-ofi-nccl, several releases)."""
+GROUP = re.compile(r"PG (?:ID|GUID) \S{1,40}")
 SPEAKER = re.compile(r"\(\w{1,60} pid=\d{1,10}(?:, ip=[0-9a-fA-F.:]{2,45})?\)")
 """How Ray puts a process before what it says."""
 SLOW_PROVIDER = re.compile(r"Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
@@ -178,7 +179,7 @@ def env_differs_between_ranks(case: Case) -> Answer:
                 each, other = missing
                 filled = words(name=name, node=each.spot.node, value=each.value, other=other, second="unset")
                 return Hit(spots(symptom[:1], stuck_lines(case)[:1], each), filled, "likely", (f"{name} on {other}",))
-    calls = case.sign("collective-mismatch")
+    calls: list[Seen | Sign] = [*case.sign("collective-mismatch"), *_other_calls(case)]
     if symptom or calls:
         versions_differ = len(versions(case)) > 1
         if not versions_differ:
@@ -189,6 +190,17 @@ def env_differs_between_ranks(case: Case) -> Answer:
                 ("the settings of every rank",),
             )
     return None
+
+
+def _other_calls(case: Case) -> list[Seen]:
+    """Two ranks that wait in the same place of one group's sequence, each in another collective."""
+    first: dict[tuple[str, str], Seen] = {}
+    for seen in case.of("torch.watchdog"):
+        group = GROUP.search(seen.spot.text)
+        one = first.setdefault((group[0] if group else "", seen.groups.get("seq", "")), seen)
+        if one.groups.get("rank") != seen.groups.get("rank") and one.groups.get("op") != seen.groups.get("op"):
+            return [one, seen]
+    return []
 
 
 def stuck_lines(case: Case) -> list[Seen]:
@@ -208,6 +220,7 @@ def _missing_on(case: Case, name: str, by: str) -> tuple[Set, str] | None:
     """A variable that one node's files or logs name and another's of the same sort do not."""
     owners = {each.spot.node for each in case.values(name, by=by)}
     everybody = {each.spot.node for each in case.sets if each.by == by and each.spot.node}
+    everybody |= {seen.spot.node for seen in case.of("comm.init") if by == "log" and seen.spot.node}
     others = sorted(everybody - owners)
     return (case.values(name, by=by)[0], others[0]) if owners and others and "" not in owners else None
 

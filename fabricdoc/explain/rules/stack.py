@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
 from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import PortView, device_lists, networks, ports, uses_sockets
 
+FABRIC = re.compile(r"\bib0|ibp|\ben[opPsx]\w{1,12}np\d{1,2}[:<. ]")
+"""Interfaces of InfiniBand, and those whose driver names the port of its NIC (mlx5, bnxt, ice: enp1s0f1np1)."""
 EXTERNAL = ("IBext", "AWS Libfabric", "Libfabric", "UCX", "SHARP", "FastSocket", "GPUDirectTCPX", "Spectrum", "OFI")
 """How external plugins' networks call themselves."""
 
@@ -117,11 +121,12 @@ def ib_disabled_by_env(case: Case) -> Answer:
         return Near(spots(off), f"the ranks use {listing(others)} all the same")
     up = [port for port in ports(case) if port.active]
     hints = [each for each in wants_rdma(case) if same(each.spot.node, off.spot.node)]
-    fabric = [seen for seen in case.of("boot.if", "sock.using") if "ib0" in seen.spot.text or "ibp" in seen.spot.text]
-    if not up and not hints and not fabric and not case.sign("hca-in-lspci"):
+    fabric = [seen for seen in case.of("boot.if", "sock.using") if FABRIC.search(seen.spot.text)]
+    signs = case.sign("hca-in-lspci", "rdma-passed")
+    if not up and not hints and not fabric and not signs:
         why = "nothing shows that these nodes have HCAs, so sockets may be meant"
         return Near(spots(off, uses_sockets(case)[:1]), why, ("rdma link or ibv_devinfo of a node",))
-    shown = [port.spot for port in up[:2]] or spots(hints[:2]) or spots(fabric[:1], case.sign("hca-in-lspci")[:1])
+    shown = [port.spot for port in up[:2]] or spots(hints[:2]) or spots(fabric[:1], signs[:1])
     said = [each for each in case.values("NCCL_IB_DISABLE") if each.by == "file"][:1]
     evidence = spots(off, uses_sockets(case)[:1], said, list(shown))
     filled = words(value=off.value, node=off.spot.node, hca=listing(port.hca for port in up))

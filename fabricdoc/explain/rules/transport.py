@@ -106,7 +106,8 @@ def intra_node_nics_cannot_talk(case: Case) -> Answer:
 
 def _within_host(case: Case) -> Answer:
     """No address is told, and both ends of every network channel speak from one host: no other node takes part."""
-    failed = [seen for seen in unconnected_lines(case) if seen.host]
+    silent = [seen for seen, one in completions(case) if one.status == RETRY_EXCEEDED and not one.remote_gid]
+    failed = [seen for seen in (*unconnected_lines(case), *silent) if seen.host]
     channels = case.of("chan.net", "chan.net.old")
     hosts = {seen.host for seen in (*channels, *failed)}
     own = {seen.groups["src" if seen.groups["dir"] == "send" else "dst"] for seen in channels}

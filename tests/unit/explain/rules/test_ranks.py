@@ -349,3 +349,43 @@ def test_words_of_a_run_without_output_are_a_hang_of_the_build_that_the_other_ru
         "run2.log": log("alpha", version("2.30.7"), IB, RUN) + "step 20000 done\n",
     }
     assert told(files).verdict == "nccl-build-specific-hang"
+
+
+CALLS = (
+    "[rank{rank}]:[E1010 10:10:10.0 ProcessGroupNCCL.cpp:632] [{group}Rank {rank}] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn=16, NumelOut=16, Timeout(ms)=600000) ran for 600012 "
+    "milliseconds before timing out.\n"
+)
+
+
+def _calls(*ranks: tuple[str, int, str]) -> Files:
+    """What every rank's watchdog says: (group, place in the sequence, collective)."""
+    return {
+        f"r{at}.log": CALLS.format(rank=at, group=group, seq=seq, op=op) for at, (group, seq, op) in enumerate(ranks)
+    }
+
+
+def test_ranks_that_wait_in_other_collectives_at_one_place_differ() -> None:
+    document = told(_calls(("", 88, "ALLREDUCE"), ("", 88, "BROADCAST")))
+    assert document.verdict == "env-differs-between-ranks"
+    assert [one.file for one in document.findings[0].evidence] == ["r0.log", "r1.log"]
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        (("", 88, "ALLREDUCE"), ("", 88, "ALLREDUCE")),
+        (("", 88, "ALLREDUCE"), ("", 89, "BROADCAST")),
+        (("PG ID 0 PG GUID 0(default_pg) ", 5, "ALLREDUCE"), ("PG ID 2 PG GUID 7(tp) ", 5, "BROADCAST")),
+    ],
+)
+def test_ranks_of_other_places_or_groups_do_not(ranks: tuple[tuple[str, int, str], ...]) -> None:
+    assert told(_calls(*ranks)).verdict == "unknown"
+
+
+def test_a_protocol_that_one_of_two_stuck_logs_does_not_name_differs() -> None:
+    first = log("alpha", "NCCL_PROTO set by environment to LL128", RUN)
+    second = log("bravo", RUN.replace("rank 0", "rank 1"))
+    document = told({"alpha.log": first, "bravo.log": second + HANG + "\n"})
+    assert document.verdict == "env-differs-between-ranks"
+    assert told({"alpha.log": first, "bravo.log": second}).verdict != "env-differs-between-ranks"

@@ -164,3 +164,24 @@ def test_a_missing_library_of_a_single_node_is_only_considered() -> None:
     document = told({"a.log": log("alpha", *lines)})
     assert document.verdict == "none"
     assert [one.id for one in document.considered] == ["libibverbs-missing"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("docker-compose.yml", "services:\n  vllm:\n    devices:\n      - /dev/infiniband\n"),
+        ("cmd.txt", "docker run --gpus all --device=/dev/infiniband --network host image\n"),
+        ("pod.yaml", "  volumes:\n  - name: ib\n    hostPath:\n      path: /dev/infiniband\n"),
+        ("a.log", log("alpha", "NET/Socket : Using [0]enp1s0f1np1:10.9.0.1<0>")),
+    ],
+)
+def test_switched_off_where_rdma_is_given_to_the_container_or_its_nic_carries_the_sockets(file: str, text: str) -> None:
+    files = {file: text}
+    files["a.log"] = files.get("a.log", "") + log("alpha", OFF, SOCKETS)
+    assert told(files).verdict == "ib-disabled-by-env"
+
+
+@pytest.mark.parametrize("name", ["eno1np", "enp4s0", "eth0"])
+def test_an_interface_that_names_no_port_of_a_nic_shows_no_hca(name: str) -> None:
+    line = f"NET/Socket : Using [0]{name}:10.9.0.1<0>"
+    assert told({"a.log": log("alpha", line, OFF, SOCKETS)}).verdict == "none"

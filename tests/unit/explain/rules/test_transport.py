@@ -232,6 +232,12 @@ def test_channels_between_ranks_of_one_host_stay_within_the_node() -> None:
     assert any("NCCL_NET_DISABLE_INTRA=1" in fix for fix in document.findings[0].fix)
 
 
+def test_a_completion_without_addresses_between_ranks_of_one_host_stays_within_the_node() -> None:
+    said = warn("transport/net_ib.cc:816", "NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129")
+    channels = [line.replace("IBext", "IB") for line in WITHIN]
+    assert told({"a.log": log("alpha", *channels, said)}).verdict == "intra-node-nics-cannot-talk"
+
+
 def test_a_channel_to_a_rank_that_does_not_speak_here_leaves_the_node() -> None:
     away = "Channel 00/0 : 4[90] -> 8[50] [send] via NET/IBext/1"
     assert told({"a.log": log("alpha", bare(version("2.12.10")), *WITHIN, away, OLD)}).verdict == "rdma-path-timeout"
