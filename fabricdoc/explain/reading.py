@@ -109,16 +109,24 @@ def _host_in(one: Material, hosts: Sequence[str]) -> str:
 
 def _placed(spot: Spot, one: Material, names: _Names) -> Spot:
     own = one.under.get(spot.line) or (spot.node if "fabric document" in one.kinds else "")
-    return replace(spot, node=own or names.of(one.name) or spot.node)
+    return _at(spot, own or names.of(one.name) or spot.node)
+
+
+def _at(spot: Spot, node: str) -> Spot:
+    """The same place, of a node; many thousands are made, `replace` would take most of the time."""
+    return spot if spot.node == node else Spot(spot.file, spot.line, spot.text, node, spot.quote)
 
 
 def _seen(seen: Seen, one: Material, names: _Names) -> Seen:
-    return replace(seen, spot=replace(seen.spot, node=_spoken(seen.spot, seen.host, one, names)))
+    spot = _at(seen.spot, _spoken(seen.spot, seen.host, one, names))
+    if spot is seen.spot:
+        return seen
+    return Seen(seen.event, spot, seen.groups, seen.use, seen.level, seen.message, seen.host, seen.process, seen.time)
 
 
 def _set(each: Set, one: Material, names: _Names) -> Set:
     host = each.process[1] if each.process else ""
-    return replace(each, spot=replace(each.spot, node=_spoken(each.spot, host, one, names)))
+    return replace(each, spot=_at(each.spot, _spoken(each.spot, host, one, names)))
 
 
 def _spoken(spot: Spot, host: str, one: Material, names: _Names) -> str:

@@ -4,9 +4,10 @@ It takes a string, or any iterable of lines or blocks of lines (`sources` reads 
 codes and what a launcher puts in front, and yields an `Event` for every line the table knows; lines it does not know
 are counted, never guessed. It judges nothing: `proof` says what a launch did, other rooms look for causes.
 
-A block is split at " NCCL " in one go, and so is its shape (`shapes`): what a message is, is remembered by its shape,
-since a log says the same again and again with other numbers. Who has heard enough of a process says so, and lines of
-that kind, warnings too, are then counted without an object of their own.
+A block is split at " NCCL " in one go; what each message is, is remembered, since a log repeats most of them. In one
+that says the same with ever new numbers, the block's shape (`shapes`) is split instead, and what messages of a shape
+are, is remembered. Who has heard enough of a process says so, and lines of that kind, warnings too, are then counted
+without an object of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import AnyStr, TypeVar
 
 from fabricdoc.nccl.cleaning import MAX_LINE, blocks_of, clean
 from fabricdoc.nccl.events import BARE_WORDS, EventTable, Found, OfWhole, event_table
@@ -28,9 +29,10 @@ MAX_PREFIX = 300
 """Characters in front of the level word in which host, pid, GPU and source place are looked for."""
 
 MAX_REMEMBERED = 8192
-"""Shapes whose meaning is kept; all are forgotten when there are more."""
-_SPARSE = 2000
-"""Characters of a block for each NCCL line beyond which the lines are given their shapes one by one."""
+LONGEST_REMEMBERED = 400
+"""Messages and shapes whose meaning is kept, and how long a message may be; all are forgotten when there are more."""
+_NEW, _BY_SHAPE = 4, 16
+"""When more than one in `_NEW` lines of a block is a new message, the next `_BY_SHAPE` blocks are read by shape."""
 
 LEVELS = ("INFO", "WARN", "ATTN", "DIAG", "TRACE", "ABORT", "CALL", "VERSION")
 PREFIXED = ("WARN", "ATTN", "DIAG")
@@ -152,12 +154,14 @@ class LogReader:
     ) -> None:
         self._blocks = blocks_of(log)
         self._table = table or event_table()
+        self._memory: dict[str, Found] = {}
         self._shapes: dict[bytes, Found] = {}
         self._worded: dict[bytes, tuple[Found, DigitWords]] = {}
         self._bares: dict[bytes, Found] = {}
         self._heard, self._enough, self._without = heard, enough, without
         self._enough_of = {_WARNED: enough if enough_warnings is None else enough_warnings}
         self._fronts = {level: _front_rule(self._table, level) for level in PREFIXED}
+        self._learned = self._by_shape = 0
         self.spoke = ""
         self.lines = self.known = self.unknown = self.foreign = self.unknown_warnings = 0
 
@@ -165,17 +169,32 @@ class LogReader:
         return chain.from_iterable(map(self._read, self._blocks))
 
     def _read(self, block: str) -> Iterator[Event]:
-        """The events of a block of whole lines."""
-        shapes, heard, enough = self._shapes, self._heard, self._enough
-        pieces, kinds = _split(block)
-        head = next(pieces)
+        """The events of a block of whole lines, known by their messages or by their shapes, whichever repeats."""
+        pieces = block.split(_MARK)
+        if self._by_shape:
+            self._by_shape -= 1
+            yield from self._lines(pieces, shape_of(block).split(_MARK_OF_SHAPE), b"\n", self._shapes)
+            return
+        if len(self._memory) > MAX_REMEMBERED:
+            self._memory.clear()
+        self._learned = 0
+        yield from self._lines(pieces, pieces, "\n", self._memory)
+        if self._learned > max(len(pieces) // _NEW, _BY_SHAPE):
+            self._by_shape = _BY_SHAPE
+
+    def _lines(
+        self, pieces: Sequence[str], keys: Sequence[AnyStr], newline: AnyStr, memory: Mapping[AnyStr, Found]
+    ) -> Iterator[Event]:
+        """The events of the pieces of a block; `keys` are the same pieces as what they are known by, up to newlines."""
+        heard, enough = self._heard, self._enough
+        head = pieces[0]
         line, known, unknown = self.lines + 1, 0, 0
         if "\n" in head:
             yield from self._foreign(head, line)
             line += head.count("\n")
             head = head[head.rfind("\n") + 1 :]
         rest = ""
-        for piece, kind in zip(pieces, kinds, strict=True):
+        for piece, key in zip(pieces[1:], keys[1:], strict=True):
             end = piece.find("\n")
             if end < 0 or rest:
                 piece, rest = rest + piece, ""
@@ -187,9 +206,10 @@ class LogReader:
                         rest = _bounded(piece) + _MARK
                     continue
                 end = piece.find("\n")
-                kind = shape_of(piece[: end + 1])
-            shape = kind[: kind.find(b"\n")]
-            found = shapes.get(shape) or self._learn(shape, piece[:end])
+                found = self._of_text(piece[:end])
+            else:
+                known_by = key[: key.find(newline)]
+                found = memory.get(known_by) or self._learn(known_by, piece[:end])
             if not found.silent:
                 known += 1
                 counts = None if heard is None else heard.get(head) or heard.get(front_of(head))
@@ -219,8 +239,22 @@ class LogReader:
         self.known += known
         self.unknown += unknown
 
-    def _learn(self, shape: bytes, body: str) -> Found:
-        """What "LEVEL message" is; remembered by its shape, and by its words with digits where it has some."""
+    def _learn(self, known_by: str | bytes, body: str) -> Found:
+        """What "LEVEL message" is, not yet known by its text or its shape."""
+        if isinstance(known_by, bytes):
+            return self._of_shape(known_by, body)
+        self._learned += 1
+        found = self._of_text(body)
+        if len(body) <= LONGEST_REMEMBERED:
+            self._memory[body] = found
+        return found
+
+    def _of_text(self, body: str) -> Found:
+        shape = shape_of(body)
+        return self._shapes.get(shape) or self._of_shape(shape, body)
+
+    def _of_shape(self, shape: bytes, body: str) -> Found:
+        """What a body is; remembered by its shape, and by its words with digits where it has some."""
         found, words = self._worded.get(shape, (_UNKNOWN, ()))
         if words and holds(body, words):
             return found
@@ -305,14 +339,6 @@ class LogReader:
             if len(shape) <= LONGEST and not digit_words(shape):
                 _keep(self._bares, shape, found.alike)
         return found
-
-
-def _split(block: str) -> tuple[Iterator[str], Iterator[bytes]]:
-    """The pieces of a block between its marks, and the shapes of all but the first, at least of their first lines."""
-    pieces = block.split(_MARK)
-    if len(block) > _SPARSE * len(pieces):
-        return iter(pieces), (shape_of(piece[: piece.find("\n") + 1]) for piece in pieces[1:])
-    return iter(pieces), iter(shape_of(block).split(_MARK_OF_SHAPE)[1:])
 
 
 def _keep(memory: dict[bytes, T], shape: bytes, found: T) -> None:

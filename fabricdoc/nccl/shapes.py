@@ -16,7 +16,7 @@ from collections.abc import Sequence
 LONGEST = 2048
 """Bytes of a shape worth keeping: NCCL's own buffer is 1 KiB, a tree line of 64 channels 1.4 KiB."""
 
-WORDS = ("P2P", "P2p", "p2p", "mlx5dv", "mlx5.so", "c10d", " 10 Gbps", "MERGE_NICS=0")
+WORDS = ("P2P", "maxP2pPeers", "p2p channels", "mlx5dv", "mlx5.so", "c10d", " 10 Gbps", "MERGE_NICS=0")
 """Words with digits that needles and regexes of presets/nccl/events.csv ask for (addresses aside)."""
 
 _SAME = bytes.maketrans(b"123456789", b"000000000")

@@ -50,7 +50,7 @@ def front_of(head: str) -> str:
     `speaker` says of it holds for every head that ends in it behind a blank, a "|" or a ">".
     """
     last = head.rfind(" ")
-    if head[-1:] != "]" and (gpu := head.rfind(" [")) > 0:
+    if head[-1:] != "]" and (gpu := head.rfind(" [")) >= 0:
         last = gpu
     front = head[head.rfind(" ", 0, last) + 1 :] if last > 0 else head
     if "|" in front or ">" in front:
