@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -16,9 +17,10 @@ import pytest
 from fabricdoc.lab import LabSpec, open_lab
 from fabricdoc.model.gate import Gate
 from fabricdoc.tuning import preset_to_toml
+from fabricdoc.workflow import read_where
 from tests.lab.cabling import F0, F1, LINK, done
 from tests.lab.conftest import Inside, StartInside
-from tests.lab.gate_lab import ROOT, GateLab, refusing
+from tests.lab.gate_lab import ROOT, GateLab, goes, refusing
 
 pytestmark = pytest.mark.lab
 
@@ -197,16 +199,16 @@ def test_a_launch_line_and_a_profile_that_are_not_the_presets(pair: GateLab) -> 
 def test_a_single_node_asks_for_memory_and_tenants_alone(
     pair: GateLab, inside: Inside, start_inside: StartInside, tmp_path: Path
 ) -> None:
-    single = pair.folder / "single.toml"
-    single.write_text(preset_to_toml(pair.preset.model_copy(update={"profile": "single-node"})))
+    single = pair.preset.model_copy(update={"profile": "single-node"})
     with down(pair, inside, "alpha", F1):
-        assert document(gate(pair, "--json", preset=str(single)), 0).answer == "go"
+        assert goes(pair.gate(preset=single))
     tenant = start_inside(pair.node("alpha").pid, "import sys; print('up', flush=True); sys.stdin.read()")
     assert tenant.stdout is not None and tenant.stdout.readline() == "up\n"
     (tmp_path / "gate").mkdir()
     (tmp_path / "gate" / "floors.toml").write_text("[single-node]\nmemory_gib = 1000000\n")
     with pair.broken("alpha", tenants=[tenant.pid]):
-        bad = document(gate(pair, "--json", "--presets", str(tmp_path), preset=str(single)), 1)
+        bad = pair.gate(preset=single, folders=(tmp_path,))
+    assert bad.answer == "no-go"
     assert set(refusing(bad)) == {("gpu-idle", "alpha"), ("memory", "alpha"), ("memory", "beta")}
 
 
@@ -217,18 +219,20 @@ def test_a_preset_of_other_nodes_is_refused_with_the_difference(pair: GateLab) -
     assert "the preset is of alpha, beta, and was held against alpha, gamma: gamma is none of its nodes" in (
         foreign.findings[0].cause
     )
-    swapped = document(gate(pair, "--json", "--nodes", f"alpha={beta.target},beta={alpha.target}"), 1)
+    one, other = pair.specs()
+    swapped = pair.gate(specs=(replace(one, target=beta.target), replace(other, target=alpha.target)))
+    assert swapped.answer == "no-go"
     assert {("mac", f"alpha/{F0}"), ("address", f"alpha/{F0}"), ("address", f"beta/{F0}")} <= set(refusing(swapped))
-    assert {one.expected for one in swapped.checks if one.id == "mac" and one.outcome == "differs"}
 
 
 def test_a_way_that_is_blocked_for_tcp(pair: GateLab, inside: Inside) -> None:
     beta, address = pair.node("beta").pid, pair.node("alpha").addresses[0]
     done(inside(beta, BLACKHOLE, "add", address))
     try:
-        told = document(gate(pair, "--json"), 1)
+        told = pair.gate()
     finally:
         done(inside(beta, BLACKHOLE, "del", address))
+    assert told.answer == "no-go"
     assert {one for one in refusing(told) if one[0] == "ports-reached"} >= {("ports-reached", "beta")}
     assert "bootstrap-port-blocked" in {one.id for one in told.findings}
 
@@ -247,12 +251,11 @@ def test_a_waiver_by_the_command_is_recorded_with_the_answer(pair: GateLab, star
     server = start_inside(pair.node("alpha").pid, HOLD, 29611)
     assert server.stdout is not None and server.stdout.readline() == "up\n"
     words = ("--port", "29611", "--json")
-    assert refusing(document(gate(pair, *words), 1)) == [("ports-free", "alpha")]
+    assert refusing(pair.gate(ports=(29611,))) == [("ports-free", "alpha")]
     waived = document(gate(pair, *words, "--waive", "ports-free=it ends before we start"), 0)
     kept = Gate.model_validate_json(fabricdoc(pair, "runs", "gates", waived.id, "--json").stdout)
     assert [(one.id, one.reason, one.used) for one in kept.waivers] == [("ports-free", "it ends before we start", True)]
     assert [one.waived for one in kept.checks if one.id == "ports-free"] == ["it ends before we start"]
-    assert document(gate(pair, *words, "--local", "--node", "alpha"), 0).answer == "go", "a taken port drains no node"
 
 
 def test_a_server_that_runs_is_judged_and_not_refused(pair: GateLab, start_inside: StartInside) -> None:
@@ -266,9 +269,9 @@ def test_a_server_that_runs_is_judged_and_not_refused(pair: GateLab, start_insid
         assert server.stdout is not None and server.stdout.readline() == "up\n"
     pids = {name: server.pid for name, server in servers.items()}
     with pair.broken("alpha", tenants=[pids["alpha"]]), pair.broken("beta", tenants=[pids["beta"]]):
-        fresh = document(gate(pair, "--json"), 1)
+        fresh = pair.gate()
         running = document(gate(pair, "--json", "--pid", f"alpha={pids['alpha']},beta={pids['beta']}"), 0)
-        short = document(gate(pair, "--json", "--pid", f"alpha={pids['alpha']}"), 1)
+        short = pair.gate(wheres=(read_where("pid", [f"alpha={pids['alpha']}"]),))
     assert {("gpu-idle", "alpha"), ("gpu-idle", "beta"), ("ports-free", "alpha")} <= set(refusing(fresh))
     assert {one.outcome for one in running.checks if one.id == "delivery"} <= {"ok", "noted"}
     assert ("gpu-idle", "beta") in refusing(short) and ("gpu-idle", "alpha") not in refusing(short)
