@@ -16,7 +16,7 @@ from fabricdoc.gate import Floors
 from fabricdoc.model.delivery import Delivery
 from fabricdoc.model.fabric import Counters, Fabric, FailedNode, Gpu, Tenant
 from fabricdoc.model.findings import Finding
-from fabricdoc.model.gate import Gate
+from fabricdoc.model.gate import Gate, Level
 from fabricdoc.model.preset import Fingerprint, Line, NodePreset, NodePrint, PortPrint, Preset
 from fabricdoc.transport import NodeSpec
 from fabricdoc.workflow import delivering, gate_looking, gate_ports
@@ -195,6 +195,16 @@ def test_every_wait_is_within_the_deadline(nodes: Nodes, monkeypatch: pytest.Mon
     monkeypatch.setattr(gate_looking, "with_images", lambda _s, fabric, _p, start: left.append(at_most(60.0)) or fabric)
     look(Asked(preset(), deadline_s=5.0))
     assert 0.0 < left[0] <= 5.0
+
+
+@pytest.mark.parametrize("level", ["quick", "smoke", "full"])
+def test_no_container_is_started_for_what_an_image_holds(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch, level: Level
+) -> None:
+    started: list[bool] = []
+    monkeypatch.setattr(gate_looking, "with_images", lambda _s, fabric, _p, start: started.append(start) or fabric)
+    look(Asked(preset(), level=level))
+    assert started == [False]
 
 
 def busy(fabric: Fabric, *pids: int) -> Fabric:
