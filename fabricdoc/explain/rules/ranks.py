@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.bootstrap import interfaces_used
 from fabricdoc.explain.rules.stack import external_networks
+from fabricdoc.explain.runs import Run, runs_of_one_rank
 from fabricdoc.explain.seen import Seen, Set, Sign
 from fabricdoc.explain.views import networks, uses_sockets
 from fabricdoc.nccl import must_agree
@@ -52,8 +54,9 @@ def nccl_version_mismatch(case: Case) -> Answer:
     if engines := _engines_apart(case):
         filled = words(first=engines[0].groups["ver"], second=engines[1].groups["ver"], node=engines[0].spot.node)
         return Hit(spots(case.of("boot.trunc", "sock.family", "err.sockmix")[:1], engines), filled, "certain")
-    if again := _runs_of_one_rank(case, firsts):
-        return Near(spots(again), "the same rank of the same host names both, in two runs", ("two ranks of one run",))
+    if again := runs_of_one_rank(case, [line for lines in found.values() for line in lines]):
+        shown = spots([run.version for run in again])
+        return Near(shown, "the same rank of the same host names both, in two runs", ("two ranks of one run",))
     if len({(line.spot.file, line.spot.node) for line in firsts}) < 2 and not _several_hosts(case, firsts[0].spot.file):
         return Near(spots(firsts[:2]), "one process names both", ("two ranks with other versions",))
     symptom = case.of("sock.family", "boot.trunc", "err.sockmix", "sock.magic", "err.internal")[:1]
@@ -69,19 +72,6 @@ def _engines_apart(case: Case) -> list[Seen]:
         first.setdefault(f"{seen.spot.file} {match[0] if match else ''}", seen)
     releases = {seen.groups["ver"]: seen for seen in reversed(list(first.values()))}
     return list(releases.values())[:2] if len(releases) > 1 and len(first) > 1 else []
-
-
-def _runs_of_one_rank(case: Case, firsts: list[Seen]) -> list[Seen]:
-    """Those of the lines whose files hold the same rank of the same host: two runs of it."""
-    ranks: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for seen in case.of("comm.init", "comm.shape"):
-        if seen.host:
-            ranks[seen.spot.file].add((seen.host, seen.groups.get("rank", "")))
-    for one in firsts:
-        for other in firsts:
-            if one.spot.file != other.spot.file and ranks[one.spot.file] & ranks[other.spot.file]:
-                return [one, other]
-    return []
 
 
 def _several_hosts(case: Case, file: str) -> bool:
@@ -311,12 +301,13 @@ def nccl_build_specific_hang(case: Case) -> Answer:
         seen for seen in case.errors if seen.use == "cause" and not seen.event.startswith(("torch", "err.result"))
     ]
     named = [seen for lines in found.values() for seen in lines]
-    runs = _runs_of_one_rank(case, [lines[0] for lines in found.values()])
+    runs = runs_of_one_rank(case, named) or ()
     hang += _without_result(case, runs)
     if serious or not (hang or builds):
         return None
-    if hang and runs and {one.spot.file for one in runs} - {one.spot.file for one in hang}:
-        return Hit(spots(hang[:2], runs, builds[:2]), words(node=hang[0].spot.node), "likely")
+    if hang and runs and not all(any(run.holds(one.spot) for one in hang) for run in runs):
+        shown = spots(hang[:2], [run.version for run in runs], builds[:2])
+        return Hit(shown, words(node=hang[0].spot.node), "likely")
     engines = case.of("version.engine")
     if builds and (hang or len(builds) > 1):
         return Hit(spots(hang[:2], builds[:3], named[:1]), words(node=(hang or builds)[0].spot.node), "likely")
@@ -338,12 +329,11 @@ def nccl_build_specific_hang(case: Case) -> Answer:
     return None
 
 
-def _without_result(case: Case, runs: list[Seen]) -> list[Sign]:
+def _without_result(case: Case, runs: Sequence[Run]) -> list[Sign]:
     """The table of nccl-tests that one of two runs began and never filled, while the other's is full."""
-    filled = {row.spot.file for row in case.rows}
-    empty = [sign for sign in case.sign("tests-table") if sign.spot.file not in filled]
-    files = {one.spot.file for one in runs}
-    return [sign for sign in empty if sign.spot.file in files] if files & filled else []
+    filled = [run for run in runs if any(run.holds(row.spot) for row in case.rows)]
+    empty = [run for run in runs if run not in filled]
+    return [sign for sign in case.sign("tests-table") if filled and any(run.holds(sign.spot) for run in empty)]
 
 
 def _logs(case: Case) -> set[str]:
