@@ -8,7 +8,8 @@ import pytest
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Address, Container, Endpoint, Fabric, Host, Link, LinkProof, Netdev, Node
-from fabricdoc.tuning import build_preset, fingerprint, judge, preset_to_toml, read_preset
+from fabricdoc.tuning import build_preset, judge, preset_to_toml, read_preset
+from fabricdoc.tuning.fingerprint import fingerprint
 from tests.fabrics.images import nccl, server_image
 
 pytestmark = pytest.mark.unit
