@@ -44,7 +44,9 @@ import functools,zipimport
 once=getattr(zipimport,"_get_module_code",None)
 if once:zipimport._get_module_code=functools.lru_cache(None)(once)
 from probes.__main__ import run
-sys.exit(run(module,nonce))
+status=run(module,nonce)
+if module=="agent":sys.exit(status)
+sys.stdout.flush();sys.stderr.flush();os._exit(status)
 """
 
 ENDER = """import os,signal,sys

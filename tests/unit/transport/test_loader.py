@@ -61,11 +61,21 @@ def changed(before: str) -> str:
     return inline(before + "\nexec(LOADER)".replace("LOADER", repr(LOADER)))
 
 
-COUNTING = """import atexit,sys,zipimport
-made,real=[],zipimport._get_module_code
+COUNTING = """import os,sys,zipimport
+made,real,leave=[],zipimport._get_module_code,os._exit
 def counted(self,name):made.append(name);return real(self,name)
-zipimport._get_module_code=counted
-atexit.register(lambda:sys.stderr.write("made "+" ".join(made)))"""
+def left(status):os.write(2,("made "+" ".join(made)).encode());leave(status)
+zipimport._get_module_code,os._exit=counted,left"""
+
+
+def test_a_probe_that_has_ended_takes_nothing_apart(payload: bytes) -> None:
+    """What it said is out, its status is kept, and no handler of an interpreter's end runs."""
+    words = loader_argv(sys.executable, "echo", len(payload), NONCE)
+    words[words.index("-c") + 1] = changed("import atexit,os\natexit.register(os.write,2,b'taken apart')")
+    orders = (b'{"do":"complain","text":"said "}', b'{"do":"echo","value":1}', b'{"do":"die","status":3}')
+    done = load(payload, argv=words, after=b"\n".join((*orders, b"")))
+    assert (done.returncode, done.stderr) == (3, b"said ")
+    assert [message["event"] for message in messages(done)] == ["started", "complained", "echo"]
 
 
 def test_each_modules_code_is_made_once(payload: bytes) -> None:
