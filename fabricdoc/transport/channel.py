@@ -52,6 +52,7 @@ class Process:
             file.fileno(): file for file in (self._popen.stdin, self._popen.stdout, self._popen.stderr) if file
         }
         self.stdin, self.stdout, self.stderr = self._files
+        self._ending: int | None = None
         for fd in self._files:
             os.set_blocking(fd, False)
         with suppress(OSError):  # so that a whole probe fits in, and its start waits for nobody
@@ -80,6 +81,16 @@ class Process:
         except ChildProcessError:
             return True
 
+    def ending(self) -> int | None:
+        """A descriptor that becomes readable when the process ends, for who waits and has no pipe of it; None for none.
+
+        A process closes its files a moment before it can be waited for (kernel/exit.c, do_exit).
+        """
+        if self._ending is None and self._popen.returncode is None:
+            with suppress(OSError, AttributeError):  # Linux 5.3 and later
+                self._ending = os.pidfd_open(self.pid)
+        return self._ending
+
     def kill(self) -> None:
         """SIGKILL to the process group started here, if its leader has not been reaped; what sudo made root's stays."""
         if self._popen.returncode is None:
@@ -96,18 +107,23 @@ class Process:
         """
         if not self.over_ssh:
             self.kill()
-        for fd in list(self._files):
-            self.close(fd)
+        self._close_all()
         return self._popen.wait()
 
     def leave(self) -> None:
         """Reap a killed process, or leave it when it does not end within a second (uninterruptible sleep)."""
-        for fd in list(self._files):
-            self.close(fd)
+        self._close_all()
         try:
             self._popen.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return
+
+    def _close_all(self) -> None:
+        for fd in list(self._files):
+            self.close(fd)
+        if self._ending is not None:
+            os.close(self._ending)
+            self._ending = None
 
 
 class Channel:
@@ -210,6 +226,8 @@ class Channel:
         wanted = [(fd, select.POLLIN) for fd in (process.stdout, process.stderr) if process.is_open(fd)]
         if self._outgoing and process.is_open(process.stdin) and self._room(process):
             wanted.append((process.stdin, select.POLLOUT))
+        if not wanted and (ending := process.ending()) is not None:
+            wanted.append((ending, select.POLLIN))
         return wanted
 
     def ready(self, fd: int) -> None:

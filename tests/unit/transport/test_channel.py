@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from fabricdoc.errors import NodeError
+from fabricdoc.transport import poll
 from fabricdoc.transport.channel import Channel, Process
 from fabricdoc.transport.nodes import NodeSpec
 from fabricdoc.transport.poll import end_all, step_until
@@ -178,6 +180,41 @@ def select_none() -> None:
     import select
 
     select.select([], [], [], 0.02)
+
+
+SILENT = "import os, sys; [os.close(fd) for fd in (1, 2)]; os.read(0, 1)"
+
+
+def test_the_end_of_a_process_without_pipes_is_waited_for_by_itself() -> None:
+    """It has closed its files, and lives: nothing but its end is left to wait for."""
+    process = Process(Command("local", (sys.executable, "-c", SILENT), dict(os.environ)))
+    ending = process.ending()
+    assert ending is not None and process.ending() == ending
+    poller = select.poll()
+    poller.register(ending, select.POLLIN)
+    assert poller.poll(0) == []
+    process.close(process.stdin)
+    assert poller.poll(60_000) == [(ending, select.POLLIN)]
+    assert process.has_exited()
+    assert process.reap() == 0
+    assert process.ending() is None
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(ending)
+
+
+def test_a_channel_whose_pipes_are_closed_waits_for_its_process(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poll, "SLICE_S", 600.0)
+    channel = start()
+    assert step_until([channel], lambda: channel.started, 60)
+    process = process_of(channel)
+    for fd in (process.stdout, process.stderr):
+        process.close(fd)
+    (wanted,) = channel.interests()
+    assert wanted == (process.ending(), select.POLLIN)
+    begun = time.monotonic()
+    end_all([channel], 300.0)
+    assert channel.ended and not channel.killed
+    assert time.monotonic() - begun < 60.0
 
 
 def test_only_nodes_behind_a_client_have_something_to_end_elsewhere(start: Start) -> None:
