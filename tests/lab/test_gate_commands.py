@@ -163,6 +163,12 @@ def test_a_link_that_is_down_in_the_words_of_the_command(pair: GateLab, inside: 
     assert (listed.returncode, listed.stdout.split()[2]) == (0, "go"), "the administrator did not list it"
 
 
+def test_a_textfile_that_can_not_be_written_does_not_hide_the_answer(pair: GateLab) -> None:
+    os.mkfifo(pair.folder / "pipe")
+    ended = gate(pair, "--json", "--textfile", str(pair.folder / "pipe"))
+    assert (document(ended, 2).answer, "is no file" in ended.stderr) == ("go", True)
+
+
 def test_without_a_preset_the_files_of_variables_are_judged(pair: GateLab, inside: Inside, tmp_path: Path) -> None:
     file = tmp_path / "nccl.env"
     file.write_text(f"GLOO_SOCKET_IFNAME={F0}\nNCCL_SOCKET_IFNAME={F0}\n")

@@ -99,10 +99,10 @@ def gate(
     terms = GateWords(preset, level, waive, drift, deadline, named, python, store, read_folders(presets))
     asked = read_gate(terms, part, job, lambda: nodes_if_named(nodes, python, hostfile, slurm=slurm), out.progress)
     answer = check_gate(asked, out.progress)
-    if textfile is not None:
-        write_textfile(textfile, as_textfile(answer, time.time()))
     if line and not as_json:
         out.text(f"{status_line(answer)}\n")
     else:
         out.document(answer)
+    if textfile is not None:
+        write_textfile(textfile, as_textfile(answer, time.time()))
     return gate_status(answer)
