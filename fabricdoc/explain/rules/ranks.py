@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from fabricdoc.explain.case import Case
-from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.bootstrap import interfaces_used
 from fabricdoc.explain.rules.stack import external_networks
 from fabricdoc.explain.runs import Run, runs_of_one_rank
 from fabricdoc.explain.seen import Seen, Set, Sign
 from fabricdoc.explain.views import networks, uses_sockets
-from fabricdoc.nccl import must_agree
+from fabricdoc.nccl import catalogue, must_agree
 
 NO_PROVIDER = re.compile(
     r"(?i)could not find any optimal provider|no eligible providers|couldn't get (?:any )?provider|fi_getinfo.*fail"
@@ -153,17 +153,9 @@ def env_differs_between_ranks(case: Case) -> Answer:
         if not must_agree(name):
             continue
         for by in ("log", "file"):
-            values = _by_node(case.values(name, by=by))
-            if len(values) > 1 and len({each.value.strip("\"'").lower() for each in values.values()}) > 1:
-                shown = list(values.values())
-                filled = words(
-                    name=name,
-                    node=shown[0].spot.node,
-                    value=shown[0].value,
-                    other=shown[-1].spot.node,
-                    second=shown[-1].value,
-                )
-                return Hit(spots(symptom[:1], shown[:4]), filled, "certain" if symptom or case.errors else "likely")
+            if shown := _apart(case, name, by):
+                sure: Confidence = "certain" if symptom or case.errors else "likely"
+                return Hit(spots(symptom[:1], shown[:4]), _two(name, shown), sure)
             missing = _missing_on(case, name, by)
             if missing and (symptom or stuck_lines(case)):
                 each, other = missing
@@ -179,7 +171,29 @@ def env_differs_between_ranks(case: Case) -> Answer:
                 "likely",
                 ("the settings of every rank",),
             )
+    return _perhaps_apart(case)
+
+
+def _perhaps_apart(case: Case) -> Answer:
+    """A hang, and a variable of which nobody knows whether ranks may differ in it: they do."""
+    for name in dict.fromkeys(each.name for each in case.sets) if stuck_lines(case) else ():
+        known = catalogue().get(name)
+        shown = _apart(case, name, "log") if known is not None and known.per_rank_may_differ is None else []
+        if shown:
+            sought = ("whether the run ends with one value on every rank",)
+            return Hit(spots(stuck_lines(case)[:1], shown[:4]), _two(name, shown), "possible", sought)
     return None
+
+
+def _apart(case: Case, name: str, by: str) -> list[Set]:
+    """Who sets a variable, one of each process or node, where they set it differently; else nothing."""
+    values = list(_by_node(case.values(name, by=by)).values())
+    return values if len({each.value.strip("\"'").lower() for each in values}) > 1 else []
+
+
+def _two(name: str, shown: Sequence[Set]) -> dict[str, str]:
+    first, last = shown[0], shown[-1]
+    return words(name=name, node=first.spot.node, value=first.value, other=last.spot.node, second=last.value)
 
 
 def _other_calls(case: Case) -> list[Seen]:

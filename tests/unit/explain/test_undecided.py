@@ -14,6 +14,7 @@ INIT = "ncclCommInitRank comm 0x7f01 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1
 ALONE = {
     "torch": "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:514, unhandled system error, NCCL version 2.4.8",
     "torch, usage": "DistBackendError: NCCL error in: ../NCCLUtils.hpp:275, invalid usage, NCCL version 2.20.5",
+    "torch, by number": "RuntimeError: NCCL Error 2: unhandled system error (run with NCCL_DEBUG=INFO for details)",
     "a signal": "[mb1:00009] Signal: Segmentation fault (11)",
     "a crash under UCX": "[mb1:9:0:9] Caught signal 11 (Segmentation fault: address not mapped at address 0x18)",
 }

@@ -389,3 +389,20 @@ def test_a_protocol_that_one_of_two_stuck_logs_does_not_name_differs() -> None:
     document = told({"alpha.log": first, "bravo.log": second + HANG + "\n"})
     assert document.verdict == "env-differs-between-ranks"
     assert told({"alpha.log": first, "bravo.log": second}).verdict != "env-differs-between-ranks"
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "verdict"),
+    [
+        ("NCCL_CROSS_NIC", HANG, "env-differs-between-ranks"),
+        ("NCCL_CROSS_NIC", "done", "none"),
+        ("NCCL_SOCKET_NTHREADS", HANG, "unknown"),
+    ],
+)
+def test_a_setting_of_unknown_weight_that_differs_may_be_why_a_run_hangs(name: str, end: str, verdict: str) -> None:
+    first = log("alpha", f"{name} set by environment to 0.", RUN)
+    second = log("bravo", f"{name} set by environment to 1.", RUN.replace("rank 0", "rank 1"))
+    document = told({"alpha.log": first, "bravo.log": second + end + "\n"})
+    assert document.verdict == verdict
+    if verdict not in ("none", "unknown"):
+        assert document.findings[0].confidence == "possible"
