@@ -269,6 +269,8 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     for seen, pair in failed_pairs(case):
         if pair.local_gid.lower().startswith("fe80") and (pair.errno not in ELSEWHERE or _bare(case, seen, pair)):
             return _automatic(case, seen, pair.device, pair.local_gid)
+        if ipv4_of(pair.local_gid) and is_link_local(pair.local_gid) and not is_link_local(pair.remote_gid):
+            return _automatic(case, seen, pair.device, ipv4_of(pair.local_gid))
     for seen, pair in failed_pairs(case):
         if pair.remote_gid.lower().startswith("fe80") and pair.errno == INVALID and not both_kinds(case):
             filled = words(hca=pair.device, node="the peer", gid=pair.remote_gid)

@@ -272,6 +272,22 @@ def test_a_zeroconf_address_is_told() -> None:
     assert any("NCCL_IB_ADDR_RANGE=10.1.0.0/24" in fix for fix in document.findings[0].fix)
 
 
+def test_a_zeroconf_address_beside_which_nothing_better_is_told_was_all_that_could_be_chosen() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:169.254.7.7", "::ffff:10.1.0.6", index=3)
+    alone = {"a.log": log("alpha", version("2.28.9"), line)}
+    for files in (alone, {**alone, "show_gids.txt": gids(("mlx5_0", 3, "169.254.7.7", "v2"))}):
+        document = told(files)
+        assert document.verdict == "gid-auto-selected-link-local"
+        assert "169.254.7.7" in document.findings[0].cause
+        assert "gid-choice-zeroconf" in [one.id for one in document.considered]
+
+
+def test_two_zeroconf_ends_are_a_cable_without_addresses_and_reach_each_other() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:169.254.7.7", "::ffff:169.254.7.8", index=3)
+    document = told({"a.log": log("alpha", version("2.28.9"), line)})
+    assert document.verdict != "gid-auto-selected-link-local"
+
+
 def test_a_zeroconf_address_that_is_pinned_is_the_pins_fault() -> None:
     line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:169.254.7.7", "::ffff:10.1.0.6", index=3)
     assert told({"a.log": log("alpha", PIN.format(3), line)}).verdict == "gid-index-link-local"
