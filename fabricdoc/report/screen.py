@@ -72,8 +72,7 @@ class Screen:
         self.show(document, part)
         after = next_command(document)
         if after is not None:
-            command, why = after
-            self.next_command(f"{command}{self._beside(command)}", why)
+            self.next_command(*after)
 
     def show(self, document: Document, part: Part = "all") -> None:
         """A document on the way to the answer (several may be shown): rendered, or nothing with JSON."""
@@ -204,6 +203,7 @@ class Screen:
 
     def next_command(self, command: str, why: str = "") -> None:
         """The command worth running next, on stderr; each one once, and never with JSON."""
+        command += self._beside(command)
         if self.as_json or command in self._told:
             return
         self._told.add(command)
@@ -213,7 +213,7 @@ class Screen:
 
     def _beside(self, command: str) -> str:
         """The store that was named, for a command that reads runs."""
-        reads = command.split(" ")[1:2] in (["recommend"], ["export-env"])
+        reads = command.split(" ")[1:2] in (["recommend"], ["export-env"]) and " --store " not in command
         return f" --store {shlex.quote(self._store)}" if self._store and reads else ""
 
     def error(self, error: FabricdocError) -> None:

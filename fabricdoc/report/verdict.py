@@ -192,14 +192,29 @@ def _shown_candidate(verdict: Verdict) -> CandidateVerdict | None:
     return chosen[0] if chosen and verdict.choice != "base" else nearest
 
 
+def _main_stage(verdict: Verdict) -> str:
+    """The stage whose noise the figures of a run are of: decode, unless prefill alone is the objective."""
+    return {"mix": " per decode step", "prefill": " per prefill chunk"}.get(verdict.objective, "")
+
+
+def _shown_effect(verdict: Verdict) -> str:
+    """What would have shown; for a winner of a quieter stage, in that one too."""
+    whole = f"the smallest effect this run can show is {effect_text(verdict.smallest_effect)}"
+    chosen = next((one for one in verdict.candidates if one.name == verdict.choice), None)
+    own = None if chosen is None else chosen.smallest_effect
+    return (
+        whole if own is None or own >= verdict.smallest_effect else f"{whole}, for {verdict.choice} {effect_text(own)}"
+    )
+
+
 def _certainty(verdict: Verdict) -> list[RenderableType]:
     blocks = counted(verdict.blocks, "paired block")
     if not 0 < verdict.smallest_effect < 10:
         sure = f"{blocks}; too few to say how small an effect would have shown"
     else:
         sure = (
-            f"{blocks}; the smallest effect this run can show is {effect_text(verdict.smallest_effect)}; "
-            f"base differs from itself by up to {effect_text(verdict.floor)}"
+            f"{blocks}; {_shown_effect(verdict)}; base differs from itself by up to {effect_text(verdict.floor)}"
+            f"{_main_stage(verdict)}"
         )
     judged = f"profile {verdict.profile}, objective {verdict.objective}, {verdict.backend}, run {verdict.run}"
     return [labelled("certainty", sure), labelled("judged for", judged)]

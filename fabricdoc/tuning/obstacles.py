@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 
 from fabricdoc.model.run import Launch, Objective, Run
 from fabricdoc.model.verdict import CandidateVerdict, Drift, Judgement
+from fabricdoc.tuning.aim import PER
 from fabricdoc.tuning.blocks import quarantined
 from fabricdoc.tuning.comparing import BLOCKS_TO_CALL, BLOCKS_TO_SPEAK
 from fabricdoc.tuning.deciding import Judged, Weighing, sentence
-from fabricdoc.tuning.doubts import drift_text, drifted
+from fabricdoc.tuning.doubts import drift_text, drifted, too_noisy
 from fabricdoc.tuning.objective import due_phases
 from fabricdoc.tuning.settled import failed, incorrect
-from fabricdoc.tuning.wording import counted
+from fabricdoc.tuning.wording import counted, effect_text
 
 GONE: Mapping[Judgement, str] = {"failed": "failed", "incorrect": "gave wrong results"}
 """Verdicts after which a candidate is not launched again, as a clause of the sentence that names it."""
@@ -87,6 +88,23 @@ def hidden(judged: Sequence[Judged]) -> list[Judged]:
         for one in judged
         if one.decision and one.decision.verdict == "inconclusive" and one.decision.reason.startswith("too noisy")
     ]
+
+
+def unseen_of(winner: Judged | None) -> tuple[str, ...]:
+    """What noise hides of a winner in the stages that it did not win in, a sentence each."""
+    if winner is None or winner.search is None or winner.decision is None:
+        return ()
+    name, won, stages = winner.candidate.name, winner.decision.phase, winner.search.stages
+    return tuple(
+        f"What {name} does {PER[phase]} could not be told: less than {effect_text(reading.smallest_effect)} is hidden "
+        "by noise there; measure again on idle nodes if that matters."
+        for phase, reading in stages.items()
+        if phase != won
+        and won != "weighted"
+        and phase != "weighted"
+        and reading.verdict == "same"
+        and too_noisy(reading)
+    )
 
 
 def _hidden_reason(one: Judged) -> str:

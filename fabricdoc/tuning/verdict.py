@@ -24,7 +24,7 @@ from fabricdoc.tuning.deciding import Judged, Weighing, judge_candidate, judge_l
 from fabricdoc.tuning.doubts import advice_of, drift_of
 from fabricdoc.tuning.filling import fill_text
 from fabricdoc.tuning.objective import due_phases, main_phase
-from fabricdoc.tuning.obstacles import doubt_of, hidden, obstacle_of
+from fabricdoc.tuning.obstacles import doubt_of, hidden, obstacle_of, unseen_of
 from fabricdoc.tuning.pruning import Checked, checked_lines, is_made, kept_together, split_blocks, trimmed
 from fabricdoc.tuning.settled import merged_proof, settle
 from fabricdoc.tuning.steps import communication_ms
@@ -118,8 +118,9 @@ def _verdict(grounds: _Grounds, base_launches: Sequence[Launch], search: Weighin
     left_out = quarantined(run)
     blocks = [one.verdict.blocks_needed for one in judged if one.decision and one.decision.verdict == "inconclusive"]
     worth = max((one for one in blocks if one), default=None)
-    noisy, per_block = bool(hidden(judged)), len(judged) + 2
+    noisy, per_block = best is None and bool(hidden(judged)), len(judged) + 2
     advice = advice_of(drift, left_out, run.plan.blocks, noisy=noisy, blocks=worth, per_block=per_block)
+    due = due_phases(aim.objective, scales.recipes)
     spent = communication_ms(scales, aim.profile)
     step = aim.profile.step
     return Verdict(
@@ -137,7 +138,7 @@ def _verdict(grounds: _Grounds, base_launches: Sequence[Launch], search: Weighin
         trade=told_trade(best, judged, aim.objective, search, base_launches) + outsiders(judged),
         drift=drift,
         quarantined=left_out,
-        advice=advice + fill_text(run, scales.recipes, aim.named, due_phases(aim.objective, scales.recipes)),
+        advice=(*unseen_of(best), *advice, *fill_text(run, scales.recipes, aim.named, due)),
         weights=dict(aim.weighted or {}),
         communication_ms=spent,
         ceiling=step.ceiling_text(spent) if step is not None and spent is not None else "",

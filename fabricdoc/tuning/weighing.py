@@ -14,6 +14,7 @@ from fabricdoc.tuning.aim import PHASES, Aim, Phase
 from fabricdoc.tuning.between import Choices, gaps_of
 from fabricdoc.tuning.blocks import Block, CellKey, LogTimes, measured_by_base
 from fabricdoc.tuning.comparing import Quantity, Reading, Series, compare, compare_to
+from fabricdoc.tuning.doubts import too_noisy
 from fabricdoc.tuning.stage import StageRecipe, phases_of, recipes_of
 
 SLOWEST = "the slowest 1 % of calls of {phase}"
@@ -164,5 +165,5 @@ def _cell(key: CellKey, name: str, scales: Scales, comparisons: int) -> CellVerd
         candidate_us=reading.candidate_us,
         interval=reading.interval,
         floor=reading.floor,
-        verdict=reading.verdict,
+        verdict="inconclusive" if reading.verdict == "same" and too_noisy(reading) else reading.verdict,
     )

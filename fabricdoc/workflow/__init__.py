@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.meant import find_preset, this_hostname
     from fabricdoc.workflow.measuring import Measured, measure, opened_agents, unready
     from fabricdoc.workflow.planning import Prepared, prepare
-    from fabricdoc.workflow.recommending import Recommended, kept_verdict, latest_preset, recommend
+    from fabricdoc.workflow.recommending import Recommended, base_ran, kept_verdict, latest_preset, recommend
     from fabricdoc.workflow.replay import replay_fabric, save_fabric
     from fabricdoc.workflow.requests import Request, check_request
     from fabricdoc.workflow.resuming import nodes_of, prepare_again, resumed_request
@@ -62,7 +62,7 @@ HOMES = {
     "meant": ("find_preset", "this_hostname"),
     "measuring": ("Measured", "measure", "opened_agents", "unready"),
     "planning": ("Prepared", "prepare"),
-    "recommending": ("Recommended", "kept_verdict", "latest_preset", "recommend"),
+    "recommending": ("Recommended", "base_ran", "kept_verdict", "latest_preset", "recommend"),
     "replay": ("replay_fabric", "save_fabric"),
     "requests": ("Request", "check_request"),
     "resuming": ("nodes_of", "prepare_again", "resumed_request"),
@@ -95,6 +95,7 @@ __all__ = [
     "Prepared",
     "Recommended",
     "Request",
+    "base_ran",
     "check_absent",
     "check_delivery",
     "check_drift",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,10 @@ from fabricdoc.errors import StoreError, UsageError
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.profile import StepTime
-from fabricdoc.model.run import Objective
+from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
-from fabricdoc.store import RunStore
+from fabricdoc.store import RunStore, default_path
 from fabricdoc.tuning import build_preset
 from fabricdoc.workflow.judging import Judge, check_weights, with_step
 from fabricdoc.workflow.safety import refuse_unsafe
@@ -43,11 +44,13 @@ def recommend(
     step: StepTime | None = None,
     weights: Mapping[str, float] | None = None,
     valid_days: int | None = None,
+    keep_base: bool = False,
 ) -> Recommended:
     """Judge stored measurements under a profile and objective (the run's own by default); stores both results.
 
     `step` is what the user knows of a decode step, beside what the profile says; `weights` are the run's own where no
-    objective is named. UsageError for weights beside another objective than mix.
+    objective is named. With `keep_base` the preset is base's, whatever the verdict: what the cables prove, and nothing
+    that was to pay. UsageError for weights beside another objective than mix, and to keep a base that never ran well.
     """
     run = store.load(run_id)
     aimed = objective or ("mix" if weights else run.plan.objective)
@@ -59,11 +62,28 @@ def recommend(
     store.save_document(run.id, "verdict", verdict.model_dump_json())
     fabric_text = store.load_document(run.id, "fabric")
     preset = None
-    if verdict.conclusive and fabric_text is not None:
-        preset = build_preset(run, verdict, _stored(Fabric, fabric_text, run.id), valid_days=valid_days)
+    if (verdict.conclusive or keep_base) and fabric_text is not None:
+        of = _base_kept(run, verdict) if keep_base else verdict
+        preset = build_preset(run, of, _stored(Fabric, fabric_text, run.id), valid_days=valid_days)
         refuse_unsafe(preset)
         store.save_document(run.id, "preset", preset.model_dump_json())
     return Recommended(verdict, preset, run.status)
+
+
+def base_ran(run: Run) -> bool:
+    """Whether a launch of base came to its end, so that base can be kept."""
+    bases = {one.name for one in run.plan.candidates if one.role == "base"}
+    return any(launch.candidate in bases and launch.status == "ok" for launch in run.launches)
+
+
+def _base_kept(run: Run, verdict: Verdict) -> Verdict:
+    """The verdict with base for its choice, since the user says so. UsageError where base never ran to its end."""
+    if not base_ran(run):
+        raise UsageError(
+            f"base of run {run.id} never ran to its end: there is nothing to keep", fix=verdict.reason, id="no-base"
+        )
+    told = f"Base is kept because you said so, what makes this fabric work; the verdict was: {verdict.reason}"
+    return verdict.model_copy(update={"choice": "base", "reason": told})
 
 
 def kept_verdict(store: RunStore, run_id: str) -> Verdict | None:
@@ -85,12 +105,25 @@ def latest_preset(store: RunStore, wanted: str | None, progress: Callable[[str],
     if text is None and wanted is None:
         text = _earlier_preset(store, run.id, progress)
     if text is None:
-        raise UsageError(
-            f"run {run.id} has no preset: it is {run.status} and its verdict was not conclusive",
-            fix="run `fabricdoc bench` to the end, or `fabricdoc recommend` to see what is missing",
-            id="no-preset",
-        )
+        raise _no_preset(run, store_words(store.path))
     return _stored(Preset, text, run.id)
+
+
+def store_words(path: Path) -> str:
+    """How a command names this store; empty for the usual one."""
+    return "" if path == default_path() else f" --store {shlex.quote(str(path))}"
+
+
+def _no_preset(run: Run, store: str) -> UsageError:
+    """What to do about a run without a preset: measure its rest, or more, or keep base."""
+    base = f"or keep base, what the cables prove: fabricdoc recommend {run.id} --keep-base{store}"
+    if run.status == "complete":
+        message = f"run {run.id} has no preset: its verdict could not tell which set is best"
+        return UsageError(message, fix=f"fabricdoc recommend {run.id}{store} says what would; {base}", id="no-preset")
+    message = f"run {run.id} has no preset: it is {run.status}"
+    return UsageError(
+        message, fix=f"measure its rest: fabricdoc bench --resume {run.id}{store}; {base}", id="no-preset"
+    )
 
 
 def _earlier_preset(store: RunStore, newest: str, progress: Callable[[str], None]) -> str | None:

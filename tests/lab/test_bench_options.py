@@ -95,8 +95,14 @@ def test_a_run_that_was_killed_goes_on_to_the_same_plan(lab: Lab, tmp_path: Path
     assert "--blocks is part of the stored plan" in refused.stderr
     done = said(tmp_path, "bench", "--resume", before.id, *store)
     assert done.returncode == 3, done.stderr
-    asked = done.stderr.partition("next, to measure the blocks that a verdict needs:")[2].replace("\\\n", " ")
+    more, base = done.stderr.partition("next, to measure the blocks that a verdict needs:")[2].split("next, to ")
+    asked = more.replace("\\\n", " ")
     assert shlex.split(asked) == ["fabricdoc", *without_blocks(before.command), "--blocks", "6"]
+    keep = shlex.split(base.partition("cables prove:")[2].replace("\\\n", " "))
+    kept = said(tmp_path, *keep[1:])
+    assert (kept.returncode, "export-env -o ." in kept.stderr) == (0, True), kept.stderr
+    exported = said(tmp_path, "export-env", "--node", lab.nodes[0].name, *store)
+    assert f"GLOO_SOCKET_IFNAME={lab.nodes[0].ports[0]}" in exported.stdout.replace("'", ""), exported.stderr
     after = stored(tmp_path)
     assert (after.status, after.plan) == ("complete", before.plan)
     assert after.launches[: len(before.launches)] == before.launches

@@ -287,7 +287,7 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     """Measure what was prepared, and show what came of it."""
     from fabricdoc.fabric import rails_of
     from fabricdoc.report import telling, verdict_status
-    from fabricdoc.workflow import measure, next_bench
+    from fabricdoc.workflow import base_ran, measure, next_bench
 
     out.plan(prepared.run.plan, prepared.notes)
     done = measure(request, fabric, agents, prepared, kept, out.progress, tell=out.event, every_launch=out.live)
@@ -298,6 +298,8 @@ def _measured(request: Request, fabric: Fabric, agents: Agents, prepared: Prepar
     after = next_bench(request, done.run, verdict, len(rails_of(fabric)), resumed=prepared.resumes)
     if after is not None:
         out.next_command(again(done.run.command, after), after.why)
+    if not verdict.conclusive and base_ran(done.run):
+        out.next_command(f"fabricdoc recommend {done.run.id} --keep-base", "go on with base, what the cables prove")
     return verdict_status(verdict)
 
 
@@ -311,6 +313,9 @@ def recommend(
     valid_days: Annotated[
         int | None, typer.Option("--valid-days", min=0, max=3650, help="Measure again after so many days (0: never).")
     ] = None,
+    keep_base: Annotated[
+        bool, typer.Option("--keep-base", help="Make the preset of base, whatever the verdict: what the cables prove.")
+    ] = False,
     store: Store = None,
     presets: Presets = [],  # noqa: B006
     as_json: Json = False,
@@ -332,8 +337,12 @@ def recommend(
             step=workflow.read_step(step_ms, tokens_per_step),
             weights=workflow.read_weights(weights),
             valid_days=valid_days,
+            keep_base=keep_base,
         )
     out.document(answer.verdict)
+    if keep_base and answer.preset is not None:
+        out.next_command("fabricdoc export-env -o .", "write base's variables, one env file per node")
+        return 0
     if not answer.verdict.conclusive and answer.ended != "complete":
         named = f" --store {shlex.quote(str(store))}" if store else ""
         out.next_command(f"fabricdoc bench --resume {answer.verdict.run}{named}", "measure the rest of this run")

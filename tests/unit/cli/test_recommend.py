@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,48 @@ def test_a_run_that_was_stopped_is_to_be_gone_on_with(store: Path, capsys: pytes
     said = capsys.readouterr()
     assert "stopped by the user" in said.out
     assert f"fabricdoc bench --resume {stopped.id} --store {store}" in " ".join(said.err.replace("\\", "").split())
+
+
+def _unsure(folder: Path, *, base: str = "ok") -> Path:
+    """A store whose run has one block, too few for a verdict."""
+    run: Run = recorded_runs("gpu_main_job-decode-and-fresh.txt")[0]
+    plan = run.plan.model_copy(update={"profile": PROFILE, "objective": "decode", "blocks": 1})
+    path = folder / "unsure.db"
+    with RunStore.open(path, write=True) as kept:
+        kept.begin(run.model_copy(update={"plan": plan, "launches": (), "status": "running"}))
+        for launch in run.launches:
+            if launch.block <= 1 and launch.round != "confirm":
+                status = base if launch.candidate == "base" else launch.status
+                kept.append_launch(run.id, launch.model_copy(update={"status": status}), {})
+        kept.finish(run.id, "complete", "")
+        kept.save_document(run.id, "fabric", crossed_pair().model_dump_json())
+    return path
+
+
+def test_where_nothing_could_be_told_base_can_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = _unsure(tmp_path)
+    assert main(["recommend", "--store", str(store)]) == 3
+    assert main(["export-env", "--store", str(store), "--node", "alpha"]) == 2
+    told = capsys.readouterr().err
+    fix = f"fabricdoc recommend resampled --keep-base --store {store}"
+    assert "its verdict could not tell which set is best" in told
+    assert fix in told.replace("\n", " ")
+    assert main(shlex.split(fix)[1:]) == 0
+    assert f"fabricdoc export-env -o . --store {store}" in capsys.readouterr().err.replace("\n", "").replace(
+        "\\    ", ""
+    )
+    with RunStore.open(store) as kept:
+        preset = Preset.model_validate_json(kept.load_document("resampled", "preset") or "")
+    assert (preset.choice, preset.reason.startswith("Base is kept because you said so")) == ("base", True)
+    assert {line.kind for node in preset.nodes for line in node.lines} <= {"placed"}
+
+
+def test_a_base_that_never_ran_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "--store", str(_unsure(tmp_path, base="failed")), "--keep-base"]) == 2
+    assert "never ran to its end" in capsys.readouterr().err
+
+
+def test_a_chosen_set_gives_way_to_base_on_request(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "--store", str(store), "--keep-base"]) == 0
+    assert "Use simple" in capsys.readouterr().out, "the verdict is not changed by it"
+    assert _preset(store).choice == "base"

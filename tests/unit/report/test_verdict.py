@@ -85,6 +85,18 @@ def test_how_sure_it_is(samples: Any, shown: Any) -> None:
     assert "too few" in shown(render_verdict(endless))
 
 
+def test_what_would_have_shown_of_a_winner_in_a_quieter_stage_is_told_beside_it(samples: Any, shown: Any) -> None:
+    verdict = samples.verdict()
+    own = tuple(
+        one.model_copy(update={"smallest_effect": 0.01 if one.name == verdict.choice else 2.0})
+        for one in verdict.candidates
+    )
+    loud = verdict.model_copy(update={"smallest_effect": 1.9, "candidates": own, "objective": "mix"})
+    joined = " ".join(shown(render_verdict(loud)).split())
+    assert f"the smallest effect this run can show is 2.9x, for {verdict.choice} 1.0 %" in joined
+    assert "differs from itself by up to 2.1 % per decode step" in joined
+
+
 def test_keeping_base_shows_the_nearest_candidate(samples: Any, shown: Any) -> None:
     kept = samples.verdict().model_copy(update={"choice": "base", "reason": "Keep base: none was better."})
     text = shown(render_verdict(kept))

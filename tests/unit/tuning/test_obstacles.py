@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 
-from fabricdoc.model.run import Shape
+from fabricdoc.model.run import Run, Shape
 from fabricdoc.model.verdict import CandidateVerdict, Judgement
 from fabricdoc.tuning.obstacles import MOST_NAMES, nobody_left
 from fabricdoc.tuning.verdict import judge
@@ -70,3 +73,36 @@ def test_what_ended_the_run_is_told_with_the_blocks(synthetic, profile) -> None:
 def test_base_that_failed_comes_before_candidates_that_did(synthetic, profile) -> None:
     changes = {(name, "search", 0): BROKEN for name in ("base", "one")}
     assert judge(synthetic(blocks=1, confirm=0, changes=changes).run(), profile).reason.startswith("Base itself failed")
+
+
+def _decode_noise(run: Run) -> Run:
+    """The same run with what decode steps send lost in noise."""
+    chance = random.Random(5)
+    launches = []
+    for launch in run.launches:
+        away = math.exp(chance.gauss(0.0, 1.0))
+        cells = [
+            one.model_copy(update={"median_us": one.median_us * away}) if one.size in (20480, 256000) else one
+            for one in launch.cells
+        ]
+        launches.append(launch.model_copy(update={"cells": tuple(cells)}))
+    return run.model_copy(update={"launches": tuple(launches)})
+
+
+def test_what_noise_hides_of_a_winner_in_the_other_stage_is_told_and_no_cell_of_it_is_the_same(
+    synthetic, profile
+) -> None:
+    run = _decode_noise(synthetic(effects={"wide": {None: 1.3}, "still": {}}, noise=0.01).run())
+    verdict = judge(run, profile, "mix")
+    assert (verdict.choice, verdict.conclusive) == ("wide", True)
+    assert verdict.advice[0].startswith("What wide does per decode step could not be told: less than ")
+    assert not any("End other work" in one for one in verdict.advice), "the winner was seen through it"
+    wide = next(one for one in verdict.candidates if one.name == "wide")
+    assert {one.verdict for one in wide.cells if one.size == 20480} == {"inconclusive"}
+    assert {one.verdict for one in wide.cells if one.size == 2621440} == {"better"}
+
+
+def test_of_a_winner_that_was_seen_everywhere_nothing_is_hidden(synthetic, profile) -> None:
+    verdict = judge(synthetic(effects={"wide": {None: 1.3}}, noise=0.01).run(), profile, "mix")
+    assert verdict.choice == "wide"
+    assert verdict.advice == ()
