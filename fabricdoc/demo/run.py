@@ -6,6 +6,7 @@ is measured or judged here: the jobs do that.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.bench import DECIDING_BLOCKS
 from fabricdoc.demo.gpu import GpuShare, share_gpus
 from fabricdoc.demo.leave import Folder
-from fabricdoc.errors import InconclusiveError, StoreError, ToolError
+from fabricdoc.errors import InconclusiveError, StoppedError, StoreError, ToolError
 from fabricdoc.export import env_file
 from fabricdoc.gate import gate_status
 from fabricdoc.lab import LabSpec, open_lab
@@ -86,7 +87,15 @@ def _main_job(request: DemoRequest, screen: Screen, folder: Folder, specs: list[
         measured = _bench(request, screen, folder, specs, fabric)
     except StoreError as error:  # the demo's store lies in its folder, and it has no --store
         raise StoreError(error.message, fix="free space there, or name another folder with -o DIR") from error
+    except StoppedError as error:  # the lab ends with the demo: nothing can go on with what was measured in it
+        fix = f"see what was measured: {_shown_by(folder)}" if error.fix else ""
+        raise StoppedError(error.message, fix=fix) from error
     return _write_and_gate(screen, folder, specs, measured, fabric)
+
+
+def _shown_by(folder: Folder) -> str:
+    """The command that shows the demo's measurements."""
+    return f"fabricdoc runs show --sizes --store {shlex.quote(str(folder.path / 'runs.sqlite'))}"
 
 
 def _refuse_without_torch(python: str) -> None:
@@ -139,7 +148,7 @@ def _preset(screen: Screen, measured: Measured, fabric: Fabric) -> Preset:
         return measured.recommended.preset
     if run.plan.blocks < DECIDING_BLOCKS:
         raise InconclusiveError(f"no preset: {verdict.reason}", fix="fabricdoc demo --blocks 6", id="inconclusive")
-    screen.progress("this machine is too noisy for a verdict; going on with base, which is placed and not measured")
+    screen.notes(["This machine is too noisy for a verdict: on with base, which is placed and not measured."])
     return build_preset(run, verdict, fabric)
 
 
@@ -155,5 +164,6 @@ def _write_and_gate(screen: Screen, folder: Folder, specs: list[NodeSpec], measu
     folder.leave("gate.json", answer.model_dump_json(indent=1))
     screen.show(answer)
     screen.written(folder.left)
+    screen.next_command(_shown_by(folder), "read what was measured")
     screen.next_command("fabricdoc init", "find nodes of your own, where their ssh is set up")
     return gate_status(answer)

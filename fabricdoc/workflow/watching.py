@@ -95,22 +95,27 @@ class Watch:
             self._event("launch-ended", launch=launch, text=launch.reason, **place)
 
     def _line(self, text: str) -> str:
-        """`search block 2/6: simple (3/9), 12 of up to 58 launches, 2 min left at most; tree leads 1.24 [1.1, 1.4]`."""
+        """`search block 2/6: simple (3/9), launch 12 of up to 58, about 2 min left; tree leads 1.24 [1.1, 1.4]`."""
         left = self.left_s()
         parts = [text, f"launch {len(self._launches) + 1} of up to {self._planned()}"]
-        parts += [f"{_duration(left)} left at most"] if left is not None else []
+        parts += [f"about {_duration(left)} left"] if left is not None else []
         lead = f"; {self._best.name} leads {_interval(self._best)}" if self._best else ""
         return ", ".join(parts) + lead
 
     def left_s(self) -> float | None:
-        """Seconds that the rest takes at most: the launches left at the pace so far, within the budget.
+        """Seconds that the rest takes if every launch is needed, at the pace so far and within the budget.
 
-        What launches of an earlier sitting took counts as spent, and for the pace too.
+        What launches of an earlier sitting took counts as spent, and for the pace too; proof launches time nothing and
+        are no pace, so that until others ended the plan's own figure counts where it is longer.
         """
         if not self._launches:
             return None
         spent = sum(one.seconds for one in self._launches)
-        left = spent / len(self._launches) * max(0, self._planned() - len(self._launches))
+        timed = [one.seconds for one in self._launches if one.round != "proof"]
+        estimate = self._run.plan.estimate
+        planned = estimate.seconds / estimate.launches if estimate.launches else 0.0
+        pace = sum(timed) / len(timed) if timed else max(planned, spent / len(self._launches))
+        left = pace * max(0, self._planned() - len(self._launches))
         budget = self._run.plan.budget_s
         return left if budget is None else max(0.0, min(left, budget - spent))
 

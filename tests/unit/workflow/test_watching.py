@@ -110,7 +110,19 @@ def test_the_line_says_where_it_stands_and_how_long_it_takes() -> None:
     assert seen.lines == ["search block 1/6: tree (1/3), launch 1 of up to 10"]
     seen.made(launch(1), launch(2), launch(3), launch(4))
     seen.watch("search block 1/6: simple (2/3)")
-    assert seen.lines[-1] == "search block 1/6: simple (2/3), launch 5 of up to 10, 12 s left at most"
+    assert seen.lines[-1] == "search block 1/6: simple (2/3), launch 5 of up to 10, about 12 s left"
+
+
+def test_proof_launches_are_no_pace() -> None:
+    """They time nothing: a demo said "31 s left" by their pace and took 80 s more."""
+    seen = Seen()
+    seen.made(launch(1, round_="proof", block=0), launch(2, round_="proof", block=0))
+    seen.watch("search block 1/6: tree (1/3)")
+    assert seen.watch.left_s() == 80.0, "the plan's 100 s for 10 launches"
+    slow = launch(3).model_copy(update={"seconds": 30.0})
+    seen.made(slow)
+    seen.watch("search block 1/6: tree (2/3)")
+    assert seen.watch.left_s() == 30.0 * 7
 
 
 def test_a_budget_bounds_the_time_left() -> None:
