@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fabricdoc.errors import InputError
@@ -16,9 +16,11 @@ from fabricdoc.explain.files import Given
 from fabricdoc.explain.logs import read_log
 from fabricdoc.explain.quoting import quote
 from fabricdoc.explain.seen import Material, Seen, Set, Spot
-from fabricdoc.explain.sources import opened
-from fabricdoc.explain.texts import read_short
+from fabricdoc.explain.sources import Text, opened
+from fabricdoc.explain.texts import LONGEST_DUMP, read_short
 
+MOST_WORDS = 16
+"""Words of a file's name that a host's may have."""
 _JOINTS = re.compile(r"[-_. ]+")
 
 
@@ -36,10 +38,17 @@ def read_file(given: Given) -> Material:
         if text.whole is not None:
             read_short(material, text.whole)
             quote(material, text.whole)
-        material.note = text.note
+        material.note = text.note or _too_long(material, text)
     except InputError as error:
         material.note = ": ".join(filter(None, (error.message.removeprefix(f"{given.path}: "), error.fix)))
     return material
+
+
+def _too_long(material: Material, text: Text) -> str:
+    """What is said of a file that is too long to be looked at as settings or a dump, and is no log either."""
+    if material.kinds or (text.whole is not None and len(text.whole) <= LONGEST_DUMP):
+        return ""
+    return f"longer than {LONGEST_DUMP >> 20} MiB: read as a log alone, not as settings or a dump; name its parts"
 
 
 def case_of(materials: Iterable[Material]) -> Case:
@@ -77,34 +86,43 @@ class _Names:
     """
 
     def __init__(self, materials: Sequence[Material]) -> None:
-        named = {one.node for one in materials if one.node}
-        speaking = sorted({host for one in materials for host in one.hosts if len(host) > 2}, key=len, reverse=True)
+        speaking = _by_plain({host for one in materials for host in one.hosts if len(host) > 2})
+        others = {each.node for each in materials if each.node and not each.hosts}
         self._of_file: dict[str, str] = {}
         for one in materials:
             if len(one.hosts) == 1:
                 host = next(iter(one.hosts))
-                others = {each.node for each in materials if each.node and not each.hosts}
                 short = host.split(".")[0]
                 known = next((name for name in (host, short) if name in others), "")
-                self._of_file[one.name] = known or _host_in(one, [host]) or one.node or host
+                self._of_file[one.name] = known or _host_in(one, _by_plain([host])) or one.node or host
             else:
                 self._of_file[one.name] = (_host_in(one, speaking) or one.node) if not one.hosts else ""
-        self.named = named
 
     def of(self, file: str, host: str = "") -> str:
         """The node of a line of a file, spoken by a host."""
         return self._of_file.get(file) or host
 
 
-def _host_in(one: Material, hosts: Sequence[str]) -> str:
+def _by_plain(hosts: Iterable[str]) -> dict[str, str]:
+    """Hosts without their domains, by their words; the host with the longest name for each."""
+    short = (
+        (_plain(host.split(".")[0]), host.split(".")[0]) for host in sorted(hosts, key=lambda one: (len(one), one))
+    )
+    return dict(short)
+
+
+def _plain(name: str) -> str:
+    return _JOINTS.sub("-", name.lower())
+
+
+def _host_in(one: Material, hosts: Mapping[str, str]) -> str:
     """The host whose name a file's name holds as its own words, whatever joins them; "" where it says more, or less."""
-    words = f"-{_JOINTS.sub('-', one.name.rpartition('/')[2].lower())}-"
-    for host in hosts:
-        short = host.split(".")[0]
-        plain = _JOINTS.sub("-", short.lower())
-        if f"-{plain}-" in words and _JOINTS.sub("-", one.node.lower()) in plain:
-            return short
-    return ""
+    words = _plain(one.name.rpartition("/")[2]).split("-")
+    node = _plain(one.node)
+    ends = ((start, end) for start in range(len(words)) for end in range(start + 1, start + 1 + MOST_WORDS))
+    runs = ("-".join(words[start:end]) for start, end in ends)
+    found = [run for run in runs if run in hosts and node in run]
+    return hosts[max(found, key=len)] if found else ""
 
 
 def _placed(spot: Spot, one: Material, names: _Names) -> Spot:

@@ -12,7 +12,8 @@ import pytest
 from fabricdoc.errors import InputError
 from fabricdoc.explain import sources
 from fabricdoc.explain.files import Given, listed
-from fabricdoc.explain.reading import read_case, read_file
+from fabricdoc.explain.reading import case_of, read_case, read_file
+from fabricdoc.explain.seen import Material
 from fabricdoc.explain.sources import opened
 from tests.excerpts import case, gids, links, log, using
 
@@ -68,6 +69,52 @@ def test_a_long_file_is_read_as_a_log_alone(tmp_path: Path, monkeypatch: pytest.
     assert made.files[0].lines == 102
     assert {one.event for one in made.seen} == {"net.used", "ib.using"}
     assert made.sets == []
+
+
+@pytest.mark.parametrize(("text", "noted"), [("NCCL_X=1\n" * 120_000, True), ("NCCL_X=1\n" * 100, False)])
+def test_what_is_too_long_for_settings_is_noted(tmp_path: Path, text: str, noted: bool) -> None:
+    (tmp_path / "a.env").write_text(text)
+    material = read_file(Given(tmp_path / "a.env", "a.env"))
+    assert ("longer than 1 MiB" in material.note) is noted
+    assert bool(material.sets) is not noted
+
+
+def test_a_log_of_any_length_needs_no_note(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(log("alpha", *["Using network IB"] * 30_000))
+    assert read_file(Given(tmp_path / "a.log", "a.log")).note == ""
+
+
+class Counted(Material):
+    """A file's material that counts how often it is asked for anything."""
+
+    asked = 0
+
+    def __getattribute__(self, name: str) -> object:
+        Counted.asked += 1
+        return super().__getattribute__(name)
+
+
+def asked_for(count: int, *, hosts: bool) -> int:
+    """How often all of so many files' materials are asked while they are put together."""
+    made: list[Material] = []
+    for at in range(count):
+        made.append(Counted(f"node{at}_show_gids.txt", f"node{at}"))
+        if hosts:
+            made[-1].hosts[f"node{at}" if at % 2 else f"other{at}"] = None
+    Counted.asked = 0
+    case_of(made)
+    return Counted.asked
+
+
+@pytest.mark.parametrize("hosts", [False, True])
+def test_the_work_for_many_files_grows_with_their_number_alone(hosts: bool) -> None:
+    assert asked_for(400, hosts=hosts) <= 5 * asked_for(100, hosts=hosts)
+
+
+def test_of_hosts_in_a_file_s_name_the_longest_is_meant() -> None:
+    speaking = log("gpu-a", using("mlx5_0")) + log("gpu-a-2", using("mlx5_0"))
+    made = case({"all.log": speaking, "gpu_a_2_show_gids.txt": gids(("mlx5_0", 3, "10.1.0.5", "v2"))})
+    assert {fact.spot.node for fact in made.facts} == {"gpu-a-2"}
 
 
 def test_a_compressed_file_is_short_or_long_by_what_is_in_it(tmp_path: Path) -> None:
