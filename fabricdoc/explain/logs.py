@@ -17,7 +17,8 @@ OF_ONE, OF_WARNINGS = 12, 40
 MOST_SEEN, MOST_PROCESSES = 60_000, 8192
 DROPPED = frozenset({"tune.op", "tune.op.old", "coll.call", "backtrace", "topo.path", "topo.link", "topo.cpu"})
 """Events that come by the thousand and decide nothing here."""
-
+_READS = "env."
+"""What events of variables are called: the records of others are not asked for, many thousands are kept."""
 
 OLD_DIALECT = re.compile(
     r"(?m)^((?:[^\n]{0,160}?[ >|])??\S{1,80}:\d{1,10}:\d{1,10} \[\d{1,4}\] (?:[\w./-]{1,100}:\d{1,6} )?)(INFO|WARN) "
@@ -131,8 +132,7 @@ class _Collector:
             time,
         )
         self._material.seen.append(seen)
-        read = record_of(event)
-        if isinstance(read, Read):
+        if event.name.startswith(_READS) and isinstance(read := record_of(event), Read):
             self._material.sets.append(Set(read.name, read.value, spot, "log", "", read.how, process))
 
     def _speaker(self, head: str) -> tuple[Process | None, dict[str, int]]:
