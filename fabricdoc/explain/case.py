@@ -30,6 +30,7 @@ class Case:
     _made: dict[object, object] = field(default_factory=dict)
     _by_event: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
     _by_name: dict[str, list[Set]] = field(default_factory=lambda: defaultdict(list))
+    _by_place: dict[tuple[str, str], list[tuple[int, Set]]] = field(default_factory=lambda: defaultdict(list))
     _by_kind: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
     _by_sign: dict[str, list[Sign]] = field(default_factory=lambda: defaultdict(list))
 
@@ -37,8 +38,9 @@ class Case:
         """Sort everything by what it is asked for."""
         for seen in self.seen:
             self._by_event[seen.event].append(seen)
-        for each in self.sets:
+        for at, each in enumerate(self.sets):
             self._by_name[each.name].append(each)
+            self._by_place[each.name, each.spot.node].append((at, each))
         for fact in self.facts:
             self._by_kind[str(fact.path[0])].append(fact)
         for sign in self.signs:
@@ -64,9 +66,14 @@ class Case:
 
     def value(self, name: str, node: str = "") -> Set | None:
         """The value in force on a node: as NCCL read it, else as the last file sets it."""
-        fitting = [each for each in self.values(name) if same(each.spot.node, node)]
+        fitting = self._fitting(name, node) if node else self.values(name)
         said = [each for each in fitting if each.by == "log"]
         return said[0] if said else fitting[-1] if fitting else None
+
+    def _fitting(self, name: str, node: str) -> list[Set]:
+        """Who sets a variable where it may be a node (`same`), in order."""
+        placed = [*self._by_place.get((name, node), ()), *self._by_place.get((name, ""), ())]
+        return [each for _at, each in sorted(placed, key=lambda one: one[0])]
 
     def told(self, kind: str) -> list[Fact]:
         """The facts of a kind ("gid", "port", "netdev", ...)."""

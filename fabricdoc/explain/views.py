@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -221,6 +222,26 @@ def _addresses(case: Case) -> list[AddressView]:
 def device_lists(case: Case) -> list[tuple[Seen, DeviceList]]:
     """NCCL's device lists: one line for each process that told one."""
     return case.once("device lists", lambda: _records(case.of("ib.using"), DeviceList))
+
+
+def lists_of(case: Case, node: str) -> list[tuple[Seen, DeviceList]]:
+    """NCCL's device lists of what may be a node, in their order."""
+    return may_be(case.once("lists by node", lambda: by_node(device_lists(case))), node)
+
+
+def by_node(pairs: Sequence[tuple[Seen, R]]) -> dict[str, list[tuple[int, tuple[Seen, R]]]]:
+    """Lines by their nodes, each with its place among all."""
+    found: dict[str, list[tuple[int, tuple[Seen, R]]]] = defaultdict(list)
+    for at, pair in enumerate(pairs):
+        found[pair[0].spot.node].append((at, pair))
+    return found
+
+
+def may_be(found: Mapping[str, list[tuple[int, tuple[Seen, R]]]], node: str) -> list[tuple[Seen, R]]:
+    """The lines of what may be a node (`same`), in their order."""
+    nodes = (node, "") if node else tuple(found)
+    placed = [each for one in nodes for each in found.get(one, ())]
+    return [pair for _at, pair in sorted(placed, key=lambda each: each[0])]
 
 
 def failed_pairs(case: Case) -> list[tuple[Seen, QueuePairFailure]]:

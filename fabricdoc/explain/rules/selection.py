@@ -14,6 +14,7 @@ from fabricdoc.explain.views import (
     failed_pairs,
     gid_rows,
     ipv4_of,
+    lists_of,
     ports,
     rails_of,
     subnet,
@@ -39,6 +40,10 @@ def fits(value: str, hca: str, port: int = 1) -> bool:
 
 def filters(case: Case) -> list[Set]:
     """Every NCCL_IB_HCA that is not empty, NCCL's own word first."""
+    return case.once("filters", lambda: _filters(case))
+
+
+def _filters(case: Case) -> list[Set]:
     found = [each for each in case.values("NCCL_IB_HCA") if each.value.strip("\"'^=")]
     return sorted(found, key=lambda each: each.by != "log")
 
@@ -50,9 +55,7 @@ def ib_hca_prefix_match(case: Case) -> Answer:
         if selector.exact or selector.excludes:
             continue
         names = {entry.name for entry in selector.entries}
-        for seen, listed in device_lists(case):
-            if not same(seen.spot.node, each.spot.node):
-                continue
+        for seen, listed in lists_of(case, each.spot.node):
             used = [device.name for device in listed.devices]
             extra = [
                 name for name in used if name not in names and any(name.startswith(one) for one in names & set(used))
@@ -358,17 +361,15 @@ def force_merge_unknown_hca(case: Case) -> Answer:
 
 def unusable_hca_visible(case: Case) -> Answer:
     """The queue pair fails on an HCA that NCCL took by itself, and that is none of the fabric's."""
-    chosen = filters(case)
+    chosen = {each.spot.node for each in filters(case)}
     for seen, pair in failed_pairs(case):
-        mine = [each for each in chosen if same(each.spot.node, seen.spot.node)]
-        if mine:
+        if seen.spot.node in chosen or "" in chosen or (chosen and not seen.spot.node):
             continue
         local, remote = pair.local_gid.removeprefix("::ffff:"), pair.remote_gid.removeprefix("::ffff:")
         port = next((one for one in ports(case, seen.spot.node) if one.hca == pair.device), None)
         others = [
             device.name
-            for line, listed in device_lists(case)
-            if same(line.spot.node, seen.spot.node)
+            for _line, listed in lists_of(case, seen.spot.node)
             for device in listed.devices
             if device.name != pair.device
         ]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Literal
 
-from fabricdoc.explain.case import same
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import MOST_EVIDENCE, listing, spots, words
-from fabricdoc.explain.seen import Spot
+from fabricdoc.explain.seen import Seen, Set, Spot
+from fabricdoc.explain.views import by_node, may_be
 from tests.excerpts import case, completion, gids, log, using, warn
 
 pytestmark = pytest.mark.unit
@@ -67,3 +72,26 @@ def test_words_take_only_what_is_harmless_to_paste() -> None:
 def test_a_listing_is_short() -> None:
     assert listing(["a", "b", "a"]) == "a, b"
     assert listing([str(at) for at in range(12)], 3) == "0, 1, 2 and 9 more"
+
+
+NODES = ("", "alpha", "bravo")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(("NCCL_A", "NCCL_B")), st.sampled_from(NODES), st.sampled_from(("log", "file"))))
+)
+def test_a_value_is_that_of_all_who_may_be_the_node(told: list[tuple[str, str, Literal["log", "file"]]]) -> None:
+    """Looked up by node, since there may be thousands: the same as asking each."""
+    made = Case(sets=[Set(name, str(at), Spot("a", at, "", node), by) for at, (name, node, by) in enumerate(told)])
+    made.index()
+    for node in NODES:
+        fitting = [each for each in made.sets if each.name == "NCCL_A" and same(each.spot.node, node)]
+        said = [each for each in fitting if each.by == "log"]
+        assert made.value("NCCL_A", node) == (said[0] if said else fitting[-1] if fitting else None)
+
+
+@given(st.lists(st.sampled_from(NODES)))
+def test_device_lists_of_a_node_are_those_of_all_who_may_be_it(nodes: list[str]) -> None:
+    pairs = [(Seen("ib.using", Spot("a", at, "", node)), at) for at, node in enumerate(nodes)]
+    for node in NODES:
+        assert may_be(by_node(pairs), node) == [pair for pair in pairs if same(pair[0].spot.node, node)]
