@@ -45,7 +45,7 @@ def look_quickly(asked: Asked, floors: Floors, meanwhile: Meanwhile, progress: P
     """
     specs = gate_nodes(asked)
     variables = variables_of(asked, [spec.name for spec in specs])
-    head = _head(specs)
+    head = _head(asked)
     ports = ports_of(asked)
     late: list[str] = []
     with within(to_wait(asked.left())), one_python():
@@ -70,7 +70,7 @@ def look_quickly(asked: Asked, floors: Floors, meanwhile: Meanwhile, progress: P
         users=users,
         serving=serving,
         floors=floors,
-        head=head if not asked.local or asked.local == head else "",
+        head=head if head in [spec.name for spec in specs] else "",
         ports=ports,
         only=asked.local,
         late=tuple(late),
@@ -83,7 +83,7 @@ def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
     Beacons leave from the fingerprint's ports unless others are listed: by name, never as a pattern, since a preset
     from elsewhere must not send beacons out of more ports than it names. UsageError for a `local` node that is none.
     """
-    specs = asked.specs or (nodes_of(asked.preset) if asked.preset else ())
+    specs = _every(asked)
     prints = asked.preset.fingerprint.nodes if asked.preset else ()
     ports = {node.name: tuple(escape(port.netdev) for port in node.ports) for node in prints}
     nodes = [_with_python(replace(spec, ports=spec.ports or ports.get(spec.name, ())), asked) for spec in specs]
@@ -97,6 +97,11 @@ def gate_nodes(asked: Asked) -> tuple[NodeSpec, ...]:
     return tuple(nodes)
 
 
+def _every(asked: Asked) -> tuple[NodeSpec, ...]:
+    """All nodes of the job, also those that a node's own part does not ask."""
+    return tuple(asked.specs or (nodes_of(asked.preset) if asked.preset else ()))
+
+
 def _with_python(spec: NodeSpec, asked: Asked) -> NodeSpec:
     """The python it was measured with, where nobody named another one: torch and NCCL are looked for by it."""
     measured = asked.preset.nodes if asked.preset else ()
@@ -104,8 +109,9 @@ def _with_python(spec: NodeSpec, asked: Asked) -> NodeSpec:
     return replace(spec, python=own) if spec.python == DEFAULT_PYTHON else spec
 
 
-def _head(specs: Sequence[NodeSpec]) -> str:
-    """The node on which ranks meet: the one of that role, else the first."""
+def _head(asked: Asked) -> str:
+    """The node on which ranks meet: the one of that role, else the first; a worker's own part leaves its ports out."""
+    specs = _every(asked)
     named = [spec.name for spec in specs if spec.role == "head"]
     return (named or [spec.name for spec in specs] or [""])[0]
 
@@ -186,7 +192,7 @@ def _joined(
         if len(present) > 1 and not asked.wheres:  # a server that runs holds its own ports
             fabric = still_taken(fabric, lambda bare: kinds.weak[0](present, bare, progress), asked.left)
         return fabric
-    head = next((spec for spec in specs if spec.name == _head(specs)), None)
+    head = next((spec for spec in specs if spec.name == _head(asked)), None)
     if head is not None and (not only or PORTS in only):
         fabric = with_own_ports(head, fabric, ports)
         if not asked.wheres:

@@ -171,7 +171,16 @@ def test_one_node_asks_no_other(nodes: Nodes) -> None:
     looked = look(Asked(preset(), local="alpha"))
     assert nodes.asked == ["scan alpha", "ports of alpha"]
     assert (looked.only, looked.head, nodes.ports) == ("alpha", "alpha", (29500,))
-    assert look(Asked(preset(), local="beta")).head == "beta"
+
+
+def test_a_workers_own_part_leaves_the_ports_of_the_head_out(nodes: Nodes) -> None:
+    """Ranks meet on the head, and a server on a worker may hold that port."""
+    assert look(Asked(preset(), local="beta")).head == ""
+    assert nodes.asked == ["scan beta"]
+    named = (NodeSpec("alpha", "a", role="worker"), NodeSpec("beta", "b", role="head"))
+    assert look(Asked(preset(), named, local="beta")).head == "beta"
+    assert look(Asked(preset(), named, local="alpha")).head == ""
+    assert nodes.asked[1:] == ["scan beta", "ports of beta", "scan alpha"]
 
 
 def test_a_profile_that_asks_little_is_looked_at_little(nodes: Nodes) -> None:
