@@ -7,6 +7,7 @@ not looked at here.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabricdoc.gate.catalogue import Kind, kinds
@@ -35,13 +36,19 @@ def adopted(fabric: Fabric) -> list[GateCheck]:
     """The answers of every row that findings decide, for each node that was read."""
     ports = {node.name: netdevs_of(node) for node in fabric.nodes}
     told = [(finding, places(finding, ports)) for finding in fabric.findings]
-    return [check for id in BY_FINDINGS for node in fabric.nodes for check in _of_node(kinds()[id], node, told)]
+    return [check for id in BY_FINDINGS for check in _of_row(kinds()[id], fabric.nodes, told)]
 
 
-def _of_node(kind: Kind, node: Node, told: Sequence[tuple[Finding, dict[str, str]]]) -> Iterable[GateCheck]:
-    mine = [
-        (finding, where[node.name]) for finding, where in told if finding.id in kind.findings and node.name in where
-    ]
+def _of_row(kind: Kind, nodes: Sequence[Node], told: Sequence[tuple[Finding, dict[str, str]]]) -> Iterable[GateCheck]:
+    found: dict[str, list[tuple[Finding, str]]] = defaultdict(list)
+    for finding, where in told:
+        for name, port in where.items() if finding.id in kind.findings else ():
+            found[name].append((finding, port))
+    for node in nodes:
+        yield from _of_node(kind, node, found.get(node.name, ()))
+
+
+def _of_node(kind: Kind, node: Node, mine: Sequence[tuple[Finding, str]]) -> Iterable[GateCheck]:
     if not mine:
         yield _nothing_found(kind, node)
     for finding, port in mine:

@@ -11,7 +11,8 @@ from fabricdoc.gate.causes import find_causes
 from fabricdoc.gate.commands import bench_command, node_words
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.nodes import fact_comparisons, node_comparison
-from fabricdoc.gate.ports import peer_comparisons, port_comparisons, unlistened
+from fabricdoc.gate.ports import meetings, peer_comparisons, port_comparisons, unlistened
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck
@@ -49,12 +50,13 @@ def comparisons(preset: Preset, fabric: Fabric, *, peers: bool = True) -> list[C
     failed = {node.name: node for node in fabric.failed}
     prints = preset.fingerprint.nodes
     deaf = unlistened(fabric, [printed.name for printed in prints if printed.name not in nodes])
+    met = {} if isinstance(fabric.links, Unknown) else meetings(fabric.links)
     found = [node_comparison(printed.name, nodes, failed) for printed in prints]
     for printed in prints:
         if printed.name in nodes:
             found += fact_comparisons(printed, nodes[printed.name])
             found += port_comparisons(printed, nodes[printed.name])
-            found += peer_comparisons(printed, fabric, deaf) if peers else []
+            found += peer_comparisons(printed, fabric, deaf, met) if peers else []
     gone = {one.place for one in found if one.id == "port" and one.outcome != "ok"}
     return [one for one in found if one.id != "peer" or one.place not in gone]
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from fabricdoc.errors import ExitStatus
+from fabricdoc.gate.behind import Behind
 from fabricdoc.gate.catalogue import NO_FLOORS, Floors, kind_of, kinds
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Answer, Drift, Gate, GateCheck, Level, Waiver
@@ -45,7 +47,9 @@ def conclude(terms: Terms, nodes: Sequence[str], checks: Sequence[GateCheck], fi
     """The document. Checks come in the catalogue's order; every one that is not fine says who must do what."""
     kept = [one for one in checks if not terms.floors.only or one.id in terms.floors.only]
     told = _told(findings, kept)
-    done = [_complete(_softened(one, terms), told) for one in sorted(kept, key=_order)]
+    fixing = [one for one in told if one.fix]
+    behind = Behind(fixing)
+    done = [_complete(_softened(one, terms), fixing, behind) for one in sorted(kept, key=_order)]
     waived = [one for one in done if one.waived]
     answer = _answer([one for one in done if not one.waived], terms)
     return Gate(
@@ -73,8 +77,12 @@ def gate_status(gate: Gate) -> ExitStatus:
 
 
 def _order(check: GateCheck) -> int:
-    ids = list(kinds())
-    return ids.index(check.id) if check.id in kinds() else len(ids)
+    return _places().get(check.id, len(_places()))
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    return {id: at for at, id in enumerate(kinds())}
 
 
 def _told(findings: Sequence[Finding], checks: Sequence[GateCheck]) -> list[Finding]:
@@ -102,42 +110,17 @@ def _counts_here(check: GateCheck, terms: Terms) -> bool:
     return check.id in terms.hardware and check.outcome == "differs"
 
 
-def _complete(check: GateCheck, findings: Sequence[Finding]) -> GateCheck:
+def _complete(check: GateCheck, fixing: Sequence[Finding], behind: Behind) -> GateCheck:
     """With who must act, and with what: the finding's own lines, else the row's."""
     kind = kind_of(check.id)
     check = check.model_copy(update={"who": check.who or kind.who})
     if check.outcome == "ok" or check.fix:
         return check
-    fixing = [one for one in findings if one.fix]
-    best = _finding_of(check, fixing)
-    if best is None or (kind.fix and not _names(best, check)):
+    best = behind.find(check)
+    if best is None or (kind.fix and not behind.names(best, check)):
         other = next((one.fix for one in fixing if one.id in kind.findings), ())
         return check.model_copy(update={"fix": kind.fix or other})
     return check.model_copy(update={"fix": best.fix})
-
-
-def _finding_of(check: GateCheck, findings: Sequence[Finding]) -> Finding | None:
-    """The finding behind a check: that which names it, else one of its row, of its place before its node's."""
-    own = kind_of(check.id).findings
-    about = [one for one in findings if _names(one, check) or _is_about(one, check)]
-    return max(
-        about, key=lambda one: (_names(one, check), one.id in own, check.place in one.subject.split(", ")), default=None
-    )
-
-
-def _names(finding: Finding, check: GateCheck) -> bool:
-    """Whether a line of the evidence is this very comparison (see `case.finding_of`)."""
-    start = f"{check.port} {check.id}:".strip()
-    return any(one.file == check.node and one.text.startswith(start) for one in finding.evidence)
-
-
-def _is_about(finding: Finding, check: GateCheck) -> bool:
-    places = [check.place, check.node]
-    return not check.node or any(one in places or one.partition("/")[0] == check.place for one in _subjects(finding))
-
-
-def _subjects(finding: Finding) -> list[str]:
-    return [one.partition(":")[0] for one in finding.subject.split(", ")]
 
 
 def _answer(checks: Sequence[GateCheck], terms: Terms) -> Answer:
@@ -166,8 +149,10 @@ def _reason(answer: Answer, checks: Sequence[GateCheck], findings: Sequence[Find
 
 def _causes(bad: Sequence[GateCheck], findings: Sequence[Finding]) -> list[str]:
     """One sentence for each cause, the findings' in their order (the most fundamental first), then what has none."""
-    behind = [(_finding_of(one, findings), one) for one in bad]
-    told = [one.cause for one in findings if any(finding is one for finding, _ in behind)]
+    every = Behind(findings)
+    behind = [(every.find(one), one) for one in bad]
+    deciding = {id(finding) for finding, _ in behind}
+    told = [one.cause for one in findings if id(one) in deciding]
     # what differs from the fingerprint without a finding of its own follows from one that has
     alone = [check for finding, check in behind if finding is None and not (told and check.id in FOLLOWING)]
     return list(dict.fromkeys([*told, *map(_plainly, alone)]))

@@ -120,12 +120,13 @@ def unlistened(fabric: Fabric, unread: Iterable[str]) -> dict[str, str]:
     return ports | {node: f"{node} could not be read" for node in unread}
 
 
-def peer_comparisons(printed: NodePrint, fabric: Fabric, deaf: Mapping[str, str]) -> list[Compared]:
-    """Whether each port still meets the port it met; `deaf` is what `unlistened` gave."""
+def peer_comparisons(
+    printed: NodePrint, fabric: Fabric, deaf: Mapping[str, str], met: Mapping[str, list[Meeting]]
+) -> list[Compared]:
+    """Whether each port still meets the port it met; `deaf` is what `unlistened` gave, `met` what `meetings` did."""
     if isinstance(fabric.links, Unknown):
         seen = f"unknown: {fabric.links.unknown}"
         return [_peer(printed.name, port, seen, "unknown") for port in printed.ports if port.peer]
-    met = meetings(fabric.links)
     return [_met(printed.name, port, met, deaf) for port in printed.ports if port.peer]
 
 

@@ -9,11 +9,17 @@ import pytest
 from fabricdoc.gate.compared import Compared
 from fabricdoc.gate.ports import meetings, peer_comparisons, port_comparisons, unlistened
 from fabricdoc.model.documents import Unknown
-from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.fabric import Fabric, Link
 from fabricdoc.model.findings import Evidence, Finding
 from fabricdoc.model.preset import Preset
 
 pytestmark = pytest.mark.unit
+
+
+def links_of(fabric: Fabric) -> tuple[Link, ...]:
+    assert not isinstance(fabric.links, Unknown)
+    return fabric.links
+
 
 A0, B1 = "alpha/enp1s0f0np0", "beta/enp1s0f1np1"
 
@@ -86,7 +92,7 @@ def test_meetings_are_told_from_both_ends(fabric: Fabric, change: Any) -> None:
 
 def test_a_port_without_recorded_peer_is_not_asked_for_one(preset: Preset, fabric: Fabric, change: Any) -> None:
     silent = with_port(preset, change, peer="")
-    got = peer_comparisons(silent.fingerprint.nodes[0], fabric, {})
+    got = peer_comparisons(silent.fingerprint.nodes[0], fabric, {}, meetings(links_of(fabric)))
     assert [one.place for one in got] == ["alpha/enp1s0f1np1"]
 
 
@@ -95,7 +101,7 @@ def test_a_port_that_could_not_be_opened_is_unknown_not_silent(preset: Preset, f
         id="port-not-probed", severity="info", subject=B1, evidence=(Evidence(file="beta", text="no CAP_NET_RAW"),)
     )
     half = fabric.model_copy(update={"links": (), "findings": (refused,)})
-    got = peer_comparisons(preset.fingerprint.nodes[0], half, unlistened(half, []))
+    got = peer_comparisons(preset.fingerprint.nodes[0], half, unlistened(half, []), meetings(links_of(half)))
     assert [(one.outcome, one.seen) for one in got] == [
         ("unknown", "unknown: no CAP_NET_RAW"),
         ("differs", "nobody heard"),
@@ -112,5 +118,5 @@ def test_a_node_that_failed_while_cables_were_proven_is_unknown_from_both_ends(p
     )
     half = fabric.model_copy(update={"links": (), "findings": (fell,)})
     for printed in preset.fingerprint.nodes:
-        got = peer_comparisons(printed, half, unlistened(half, []))
+        got = peer_comparisons(printed, half, unlistened(half, []), meetings(links_of(half)))
         assert {(one.outcome, one.seen) for one in got} == {("unknown", "unknown: beta: it fell")}, printed.name
