@@ -12,7 +12,7 @@ from functools import cache
 
 from fabricdoc.errors import ExitStatus
 from fabricdoc.gate.behind import Behind
-from fabricdoc.gate.catalogue import NO_FLOORS, Floors, kind_of, kinds
+from fabricdoc.gate.catalogue import NO_FLOORS, Floors, Kind, kind_of, kinds
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import Answer, Drift, Gate, GateCheck, Level, Waiver
 
@@ -23,6 +23,7 @@ STATUS: Mapping[Answer, ExitStatus] = {
     "node-failed": ExitStatus.FAILED,
 }
 FOLLOWING = ("carrier", "peer", "speed", "mac", "address", "gid", "rdma-device")
+LONGEST_LINE, MOST_LINES = 1000, 16
 NOTHING_MEASURED = "nothing measured stands behind it"
 
 
@@ -113,14 +114,28 @@ def _counts_here(check: GateCheck, terms: Terms) -> bool:
 def _complete(check: GateCheck, fixing: Sequence[Finding], behind: Behind) -> GateCheck:
     """With who must act, and with what: the finding's own lines, else the row's."""
     kind = kind_of(check.id)
-    check = check.model_copy(update={"who": check.who or kind.who})
-    if check.outcome == "ok" or check.fix:
-        return check
+    fix = check.fix if check.outcome == "ok" or check.fix else _fix(check, kind, fixing, behind)
+    return check.model_copy(update={"who": check.who or kind.who, "fix": _short(fix, check.node)})
+
+
+def _fix(check: GateCheck, kind: Kind, fixing: Sequence[Finding], behind: Behind) -> tuple[str, ...]:
     best = behind.find(check)
     if best is None or (kind.fix and not behind.names(best, check)):
-        other = next((one.fix for one in fixing if one.id in kind.findings), ())
-        return check.model_copy(update={"fix": kind.fix or other})
-    return check.model_copy(update={"fix": best.fix})
+        return kind.fix or next((one.fix for one in fixing if one.id in kind.findings), ())
+    return best.fix
+
+
+def _short(fix: tuple[str, ...], node: str) -> tuple[str, ...]:
+    """Without what is of very many nodes: it stands in the finding, and once more for each check is too often.
+
+    Of many lines those under the node's own heading ("on NODE:").
+    """
+    lines = tuple(line for line in fix if len(line) <= LONGEST_LINE) or fix[:1]
+    if len(lines) <= MOST_LINES:
+        return lines
+    begin = lines.index(f"on {node}:") if f"on {node}:" in lines else 0
+    ends = (at for at in range(begin + 1, len(lines)) if lines[at].startswith("on ") and lines[at].endswith(":"))
+    return lines[begin : min(next(ends, len(lines)), begin + MOST_LINES)]
 
 
 def _answer(checks: Sequence[GateCheck], terms: Terms) -> Answer:

@@ -1,6 +1,6 @@
 """How long judging takes for many nodes: recorded 8-rail servers, healthy ones and ones with a fault on every node.
 
-    python tests/benchmarks/gate_scale.py [NODES] [--most SECONDS]      (1000 nodes; 15 s of processor time at most each)
+    python tests/benchmarks/gate_scale.py [NODES] [--most SECONDS]      (1000 nodes; 15 s of processor time at most)
 
 Judges documents alone: looking at nodes is not in it (fanout.py). Exits 1 above the most. Changes nothing.
 """

@@ -149,3 +149,22 @@ def test_any_set_of_checks_has_an_answer_that_follows_from_them(
     assert (gate.answer == "go") == (not bad)
     assert all(one.who for one in gate.checks)
     assert len(gate.checks) == len(rows)
+
+
+def test_a_check_has_its_own_nodes_part_of_a_fix_that_is_of_very_many() -> None:
+    """Each of a thousand checks with the lines of all thousand nodes made an answer of a gigabyte."""
+    nodes = [f"n{at}" for at in range(40)]
+    lines = tuple(line for node in nodes for line in (f"on {node}:", f"mend p0 of {node}", f"mend p1 of {node}"))
+    bench = f"fabricdoc bench --nodes {','.join(nodes * 20)}"
+    evidence = tuple(Evidence(file=node, text="p0 mtu: was 9000, is 1500") for node in nodes)
+    fields = {"severity": "error", "subject": ", ".join(nodes), "evidence": evidence, "cause": "c"}
+    told = Finding.model_validate({**fields, "id": "gate-mtu-changed", "fix": (*lines, bench)})
+    gate = concluded(*(check("mtu", "differs", node, port="p0") for node in nodes), findings=(told,))
+    assert gate.findings == (told,), "the finding is whole"
+    assert [one.fix for one in gate.checks] == [
+        (f"on {node}:", f"mend p0 of {node}", f"mend p1 of {node}") for node in nodes
+    ]
+    other = Finding.model_validate({**fields, "id": "gate-mtu-changed", "fix": tuple(f"line {at}" for at in range(99))})
+    assert concluded(check("mtu", "differs", "n1", port="p0"), findings=(other,)).checks[0].fix == other.fix[:16]
+    alone = Finding.model_validate({**fields, "id": "gate-mtu-changed", "fix": (bench,)})
+    assert concluded(check("mtu", "differs", "n1", port="p0"), findings=(alone,)).checks[0].fix == (bench,)
