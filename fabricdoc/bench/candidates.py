@@ -7,7 +7,6 @@ Sets whose values differ per node (selectors, the other rail) are made from the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from fabricdoc.bench.offers import Offer
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import own_folder
 from fabricdoc.model.run import Backend
+from fabricdoc.near import meant
 
 __all__ = ["Offer", "load_candidates", "sets_of"]
 
@@ -94,8 +94,10 @@ def _find(name: str, extra_dirs: Sequence[Path]) -> Traversable:
     singles = [
         single for known, file in sets.items() for single in _singles(known, file) if single.endswith(":" + name)
     ]
-    known = singles or sorted(set(sets) - set(ALWAYS))
-    raise UsageError(f"no candidate set is called {name!r}", fix=_did_you_mean(name, known))
+    there = sorted(set(sets) - set(ALWAYS))
+    guess = f"did you mean {' or '.join(singles)}?" if singles else meant(name, there, 2)
+    fix = f"{guess} there is: {', '.join(there) or 'none'}".strip()
+    raise UsageError(f"no candidate set is called {name!r}", fix=fix)
 
 
 def _singles(set_name: str, file: Traversable) -> list[str]:
@@ -135,5 +137,4 @@ def sets_of(backend: Backend, extra_dirs: Sequence[Path] = ()) -> dict[str, int]
 
 def _did_you_mean(name: str, known: Sequence[str]) -> str:
     """The nearest names as a question, else all of them."""
-    near = get_close_matches(name, known, n=2, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known) or 'none'}"
+    return meant(name, known, 2) or f"there is: {', '.join(known) or 'none'}"

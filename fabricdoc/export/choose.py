@@ -7,7 +7,6 @@ caller.
 
 from __future__ import annotations
 
-import difflib
 import shlex
 
 from fabricdoc.errors import UsageError
@@ -15,6 +14,7 @@ from fabricdoc.export.content import common_lines, settings
 from fabricdoc.export.formats import FORMATS, format_named
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.preset import NodePreset, Preset
+from fabricdoc.near import meant
 
 COMMON = "common"
 """What `--node` and a file are called that hold what all nodes share."""
@@ -88,8 +88,8 @@ def named(preset: Preset, wanted: str) -> NodePreset:
         return preset.nodes[0]
     if wanted == "worker":
         return _worker(preset)
-    near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    guess = meant(wanted, names, 1)
+    hint = f"{guess} " if guess else ""
     raise UsageError(
         f"preset {preset.name} has no node {wanted!r}",
         fix=f"{hint}nodes: {', '.join(names)}; or head, worker",

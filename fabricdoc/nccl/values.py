@@ -16,6 +16,7 @@ from fabricdoc.nccl.lists import check_list, has_grammar
 from fabricdoc.nccl.numbers import NUMBER, read_number
 from fabricdoc.nccl.variables import Variable, catalogue, circulating, nearest
 from fabricdoc.nccl.versions import Release, parse_release
+from fabricdoc.near import edits
 
 MAX_SHOWN = 60
 OWN = ("NCCL_",)
@@ -31,6 +32,8 @@ _TYPO = re.compile(r"N{0,2}[CL]{2,4}_|NCCL(?!_)", re.ASCII)
 """How names begin that were meant to begin with NCCL_."""
 _NEAR_OTHERS = ("TORCH_NCCL_", "GLOO_", "TP_SOCKET")
 """Other programs' names, of which the catalogue holds some: only what looks very much like one of those is a typo."""
+
+MOST_SLIPS_OF_OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,9 @@ def _unheard(name: str, *, near: bool) -> Iterator[Complaint]:
     """A name that nothing knows: NCCL's own prefix, one that looks like it, or a near miss of another program's."""
     ours = name.startswith(OWN) or bool(_TYPO.match(name)) or (name.islower() and name.upper() in catalogue())
     theirs = name.startswith(_NEAR_OTHERS)
-    found = nearest(name, 1, cutoff=0.75 if ours else 0.93) if near and (ours or theirs) else ()
+    found = nearest(name, 1) if near and (ours or theirs) else ()
+    if found and not ours and edits(name, found[0], MOST_SLIPS_OF_OTHERS) > MOST_SLIPS_OF_OTHERS:
+        found = ()
     if name.startswith(OWN) or found:
         fix = f"did you mean {found[0]}?" if found else f"leave {shown(name)} out"
         who = "no release of NCCL reads" if ours else "nobody reads"

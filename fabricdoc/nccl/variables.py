@@ -86,11 +86,11 @@ def circulating(name: str) -> Circulating | None:
     return next((one for one in known.values() if one.name.endswith("*") and name.startswith(one.name[:-1])), None)
 
 
-def nearest(name: str, count: int = 3, cutoff: float = 0.75) -> tuple[str, ...]:
-    """Up to `count` names of the catalogue that look like `name`, nearest first; () when none does.
+def nearest(name: str, count: int = 3) -> tuple[str, ...]:
+    """Up to `count` names of the catalogue of which `name` may be a typo, nearest first; () when it is of none.
 
-    `cutoff` is the least likeness (1.0: the same). Takes a few milliseconds.
+    Takes a few milliseconds.
     """
-    from difflib import get_close_matches
+    from fabricdoc.near import nearest_names
 
-    return tuple(get_close_matches(name[:128].upper(), catalogue(), n=count, cutoff=cutoff))
+    return nearest_names(name, catalogue(), count)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from fabricdoc.errors import UsageError
 from fabricdoc.model.profile import Profile, StepTime
+from fabricdoc.near import meant
 from fabricdoc.serving.config import read_config
 from fabricdoc.serving.deriving import derive_profile
 from fabricdoc.serving.hub import config_of
@@ -123,11 +123,9 @@ def _word(key: str, value: str) -> str:
     plain = ALIASES.get(plain, plain)
     if plain in WORDS[key]:
         return plain
-    near = get_close_matches(plain, WORDS[key], n=1, cutoff=0.4)
     known = ", ".join(WORDS[key])
-    raise UsageError(
-        f"--{key} {value[:40]!r} is not one of {known}", fix=f"did you mean {near[0]}?" if near else f"one of {known}"
-    )
+    fix = meant(plain, WORDS[key], 1) or f"one of {known}"
+    raise UsageError(f"--{key} {value[:40]!r} is not one of {known}", fix=fix)
 
 
 def _step(asked: Asked, served: Served) -> StepTime | None:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from fabricdoc.errors import UsageError
 from fabricdoc.files import expanded, home_folder, own_folder, read_text
 from fabricdoc.model.profile import Profile
+from fabricdoc.near import meant
 from fabricdoc.serving.models import FOLDER, model_names, model_profile
 from fabricdoc.serving.reading import parse_profile, read_profile
+
+LIST = "fabricdoc profile list"
 
 
 def load_profile(name_or_path: str | Path, extra_dirs: Sequence[Path] = ()) -> Profile:
@@ -70,6 +72,6 @@ def _text(found: Traversable) -> str:
 
 
 def _unknown(name: str, known: Sequence[str]) -> UsageError:
-    near = get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}."
-    return UsageError(f"there is no profile {name!r}", fix=f"{hint} See: fabricdoc profile list", id="unknown-profile")
+    guess = meant(name, known)
+    fix = f"{guess} See: {LIST}" if guess else f"see which there are ({len(known)}): {LIST}"
+    return UsageError(f"there is no profile {name!r}", fix=fix, id="unknown-profile")

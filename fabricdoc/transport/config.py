@@ -216,9 +216,9 @@ class _Reader:
 
 
 def _nearest(key: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches
+    from fabricdoc.near import nearest_names
 
-    close = get_close_matches(key, known, 1, 0.5)
+    close = nearest_names(key, known, 1)
     return f", did you mean {close[0]!r}?" if close else f"; known here: {', '.join(known)}"
 
 

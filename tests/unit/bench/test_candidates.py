@@ -112,7 +112,13 @@ def test_ones_own_directory_wins_and_adds(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError) as caught:
         load_candidates(["extr"], backend="nccl", extra_dirs=extra)
-    assert caught.value.fix == "did you mean extra?"
+    assert caught.value.fix.startswith("did you mean extra? there is: both-nics, decode, default, extra")
+
+
+def test_a_set_near_nothing_is_no_guess_and_the_sets_are_listed() -> None:
+    with pytest.raises(UsageError) as caught:
+        load_candidates(["nope"], backend="nccl")
+    assert caught.value.fix == "there is: both-nics, decode, default, gb10, gdr, gloo, roce, socket"
 
 
 def test_two_different_candidates_of_one_name_are_refused(tmp_path: Path) -> None:

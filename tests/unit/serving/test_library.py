@@ -63,10 +63,17 @@ def test_an_unknown_name_gets_the_nearest(asked: str, near: str) -> None:
     assert caught.value.id == "unknown-profile"
 
 
-def test_a_name_near_nothing_gets_the_whole_list() -> None:
+def test_a_name_near_nothing_gets_the_command_that_lists_them_not_a_list_of_600_columns() -> None:
     with pytest.raises(UsageError) as caught:
         load_profile("zzz")
-    assert all(name in caught.value.fix for name in list_profiles())
+    assert caught.value.fix == f"see which there are ({len(list_profiles())}): fabricdoc profile list"
+
+
+def test_a_part_of_a_name_is_guessed_as_well_as_the_whole() -> None:
+    for asked in ("lama", "lama-70b"):
+        with pytest.raises(UsageError) as caught:
+            load_profile(asked)
+        assert "did you mean llama-3.3-70b-tp2 or" in caught.value.fix
 
 
 def test_a_missing_file_is_an_input_error_and_not_a_name() -> None:
