@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fabricdoc.workflow.requests import Request, check_request
     from fabricdoc.workflow.resuming import nodes_of, prepare_again, resumed_request
     from fabricdoc.workflow.safety import refuse_unsafe
-    from fabricdoc.workflow.starting import check_absent, config_text, find_nodes, write_config
+    from fabricdoc.workflow.starting import after_init, check_absent, config_text, find_nodes, write_config
     from fabricdoc.workflow.words import (
         read_address,
         read_backend,
@@ -67,7 +67,7 @@ HOMES = {
     "requests": ("Request", "check_request"),
     "resuming": ("nodes_of", "prepare_again", "resumed_request"),
     "safety": ("refuse_unsafe",),
-    "starting": ("check_absent", "config_text", "find_nodes", "write_config"),
+    "starting": ("after_init", "check_absent", "config_text", "find_nodes", "write_config"),
     "words": (
         "read_address",
         "read_backend",
@@ -95,6 +95,7 @@ __all__ = [
     "Prepared",
     "Recommended",
     "Request",
+    "after_init",
     "base_ran",
     "check_absent",
     "check_delivery",

@@ -54,6 +54,13 @@ class Found:
     remarks: tuple[str, ...]
 
 
+def after_init(found: Found) -> tuple[str, str]:
+    """The command that follows, and why: with one node alone there is no cable to prove yet."""
+    if len(found.nodes) > 1:
+        return "fabricdoc scan", "look at these nodes and prove the cables"
+    return f"fabricdoc init --force --nodes {found.nodes[0].target},OTHER_HOST", "name the node at the other end"
+
+
 def check_absent(path: Path, *, force: bool) -> None:
     """Raise UsageError where the file is there already, unless it may be replaced."""
     if not force and os.path.lexists(path):

@@ -31,16 +31,17 @@ def init(
     and have an HCA are nodes. Nodes named here are written as they are.
     """
     from fabricdoc.transport import FILE_NAME
-    from fabricdoc.workflow import check_absent, config_text, find_nodes, write_config
+    from fabricdoc.workflow import after_init, check_absent, config_text, find_nodes, write_config
 
     out, file = screen(as_json=as_json), Path(FILE_NAME)
     check_absent(file, force=force)
     named = nodes_if_named(nodes, hostfile=hostfile, slurm=slurm)
-    text = config_text(find_nodes(named, out.progress))
+    found = find_nodes(named, out.progress)
+    text = config_text(found)
     write_config(file, text, force=force)
     if as_json:
         out.written([file])
     else:
         out.text(text)
-        out.next_command("fabricdoc scan", "look at these nodes and prove the cables")
+        out.next_command(*after_init(found))
     return 0

@@ -16,7 +16,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, FailedNode, Node
 from fabricdoc.model.netdev import Address, Neighbour
 from fabricdoc.transport import NodeSpec, Peer, load_config
-from fabricdoc.workflow import check_absent, config_text, find_nodes, write_config
+from fabricdoc.workflow import after_init, check_absent, config_text, find_nodes, write_config
 from fabricdoc.workflow.starting import Found, fabric_networks, neighbours_of
 from tests.fabrics import crossed_pair, hca
 
@@ -271,3 +271,9 @@ def test_the_command_shows_what_it_wrote_and_what_comes_next(
     assert main(["init"]) == 2
     assert main(["init", "--force", "--json"]) == 0
     assert '"files"' in capsys.readouterr().out
+
+
+def test_what_follows_is_a_scan_of_two_nodes_and_with_one_its_other_end() -> None:
+    one, two = NodeSpec("vm", "local"), NodeSpec("spark-b", "192.0.2.7")
+    assert after_init(Found((one, two), ()))[0] == "fabricdoc scan"
+    assert after_init(Found((one,), ()))[0] == "fabricdoc init --force --nodes local,OTHER_HOST"
