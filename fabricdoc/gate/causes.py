@@ -49,13 +49,13 @@ def _unreadable(case: Case) -> Iterable[Finding]:
         its = "its namespace is" if len(gone) == 1 else "their namespaces are"
         cause = f"{names_of(gone)}: {its} gone: the lab that was measured has ended"
         fixes = ["start it again, then measure again on the nodes it names:", "fabricdoc lab up"]
-        yield finding_of("gate-node-unread", gone, cause, fixes, "warning")
+        yield finding_of("gate-node-unread", gone, cause, fixes)
     for one in nodes:
         if one not in unasked and one not in gone:
             reason = one.seen.removeprefix("unknown: ").removeprefix(f"{one.node}: ")
             cause = f"{one.node} could not be looked at: {reason}"
             fixes = look_again(case, [one], "make the node answer, then gate again:")
-            yield finding_of("gate-node-unread", [one], cause, fixes, "warning")
+            yield finding_of("gate-node-unread", [one], cause, fixes)
 
 
 def names_of(members: Sequence[Compared]) -> str:

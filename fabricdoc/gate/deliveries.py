@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabricdoc.model.delivery import Delivery, WorkerDelivery
+from fabricdoc.model.delivery import Delivered, Delivery, WorkerDelivery
 from fabricdoc.model.findings import Finding
 from fabricdoc.model.gate import GateCheck
 
@@ -29,7 +29,7 @@ def _worker(one: WorkerDelivery, findings: Sequence[Finding]) -> GateCheck:
     found = f"all as the preset has them in {one.source}{but}"
     note = ""
     if bad:
-        found = ", ".join(f"{variable.name} {variable.outcome}" for variable in bad)
+        found = ", ".join(_told(variable) for variable in bad)
     elif unknown:
         found = f"unknown: nothing tells of {', '.join(variable.name for variable in unknown)}"
     elif one.extra or one.unlike:
@@ -44,6 +44,14 @@ def _worker(one: WorkerDelivery, findings: Sequence[Finding]) -> GateCheck:
         note=(note or (f"in {one.source}" if bad else ""))[:200],
         fix=tuple(dict.fromkeys(errors)) if bad else (),
     )
+
+
+def _told(one: Delivered) -> str:
+    """`NCCL_NET differs: is 'Socket', wanted 'IB'`, with what wins where another place does."""
+    if one.outcome == "missing" or not isinstance(one.seen, str):
+        return f"{one.name} {one.outcome}"
+    by = f" ({one.by})" if one.by else ""
+    return f"{one.name} {one.outcome}: is {one.seen[:60]!r}, wanted {one.wanted[:60]!r}{by}"
 
 
 def _names(word: str, values: Mapping[str, str]) -> str:

@@ -267,7 +267,7 @@ def test_the_command_shows_what_it_wrote_and_what_comes_next(
     said = capsys.readouterr()
     assert said.out == (tmp_path / "fabric.toml").read_text()
     assert 'name = "here"' in said.out
-    assert "fabricdoc scan" in said.err
+    assert "fabricdoc init --force --nodes local,OTHER_HOST" in said.err
     assert main(["init"]) == 2
     assert main(["init", "--force", "--json"]) == 0
     assert '"files"' in capsys.readouterr().out
