@@ -21,7 +21,11 @@ from fabricdoc.model.findings import Finding, Severity
 
 
 class Signature(NamedTuple):
-    """One entry of the file; `numbers` limits a numbered signature (Xid) to those that matter, empty for all."""
+    """One entry of the file.
+
+    `numbers` limits a numbered signature (Xid) to those that matter, empty for all; `errors` are those among them that
+    are errors whatever its severity.
+    """
 
     id: str
     pattern: str
@@ -34,6 +38,7 @@ class Signature(NamedTuple):
     near_hca: bool = False
     not_on: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
+    errors: tuple[int, ...] = ()
 
 
 @cache
@@ -62,13 +67,18 @@ def events(node: Node) -> Iterator[Finding]:
         first = hits[0][0]
         yield Finding(
             id=id,
-            severity=first.severity,
+            severity="error" if any(_is_error(*hit) for hit in hits) else first.severity,
             subject=f"{node.name}: kernel log",
             evidence=seen(node, *(f"{event.count} x since boot, last: {event.last}" for _signature, event in hits)),
             cause=cause,
             fix=(f"on {node.name}:", *first.fix),
             confidence="likely",
         )
+
+
+def _is_error(signature: Signature, event: KernelEvent) -> bool:
+    number = event.id.removeprefix(f"{signature.id}-")
+    return number.isdigit() and int(number) in signature.errors
 
 
 def _signature(id: str) -> Signature | None:

@@ -101,7 +101,8 @@ def logged(*events: tuple[str, int, str], uptime: Any = 86_400.0, spark: bool = 
 def test_each_of_them_becomes_its_finding(line: str, id: str) -> None:
     found = ids(check_kernel_log, logged((id, 100, line)))
     signature = signatures()[id.removesuffix("-79")]
-    assert found == [(signature.finding, signature.severity, "server-001: kernel log")]
+    severity = "error" if id.endswith("-79") else signature.severity
+    assert found == [(signature.finding, severity, "server-001: kernel log")]
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -143,6 +144,12 @@ def test_signatures_of_one_finding_are_told_together() -> None:
     found = only(check_kernel_log, fabric, "gpu-xid")
     assert texts(found) == ["1 x since boot, last: line of 79", "3 x since boot, last: line of 154"]
     assert found.fix[0] == "on server-001:"
+
+
+def test_a_gpu_that_fell_off_the_bus_is_an_error_and_others_may_be_well_again() -> None:
+    assert ids(check_kernel_log, logged(("xid-154", 3, "x"))) == [("gpu-xid", "warning", "server-001: kernel log")]
+    fallen = logged(("xid-154", 3, "x"), ("xid-79", 1, "GPU has fallen off the bus"))
+    assert ids(check_kernel_log, fallen) == [("gpu-xid", "error", "server-001: kernel log")]
 
 
 def test_a_laptop_and_an_unread_log_say_nothing() -> None:

@@ -26,7 +26,6 @@ NOTED = {
     "cable-too-hot",
     "container-rdma-device-not-accessible",  # outside a container: who may not open it here may be no server's user
     "gpu-driver-no-memory",
-    "gpu-xid",  # since boot: it stays in the log when the GPU was reset
     "hca-was-reset",
     "host-firewall",
     "iommu-fault",
