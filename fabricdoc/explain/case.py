@@ -32,6 +32,7 @@ class Case:
     _by_name: dict[str, list[Set]] = field(default_factory=lambda: defaultdict(list))
     _by_place: dict[tuple[str, str], list[tuple[int, Set]]] = field(default_factory=lambda: defaultdict(list))
     _by_kind: dict[str, list[Fact]] = field(default_factory=lambda: defaultdict(list))
+    _told_at: dict[tuple[str, str], list[tuple[int, Fact]]] = field(default_factory=lambda: defaultdict(list))
     _by_sign: dict[str, list[Sign]] = field(default_factory=lambda: defaultdict(list))
 
     def index(self) -> None:
@@ -41,8 +42,9 @@ class Case:
         for at, each in enumerate(self.sets):
             self._by_name[each.name].append(each)
             self._by_place[each.name, each.spot.node].append((at, each))
-        for fact in self.facts:
+        for at, fact in enumerate(self.facts):
             self._by_kind[str(fact.path[0])].append(fact)
+            self._told_at[str(fact.path[0]), fact.spot.node].append((at, fact))
         for sign in self.signs:
             self._by_sign[sign.id].append(sign)
 
@@ -75,9 +77,12 @@ class Case:
         placed = [*self._by_place.get((name, node), ()), *self._by_place.get((name, ""), ())]
         return [each for _at, each in sorted(placed, key=lambda one: one[0])]
 
-    def told(self, kind: str) -> list[Fact]:
-        """The facts of a kind ("gid", "port", "netdev", ...)."""
-        return self._by_kind.get(kind, [])
+    def told(self, kind: str, node: str = "") -> list[Fact]:
+        """The facts of a kind ("gid", "port", "netdev", ...), of what may be a node."""
+        if not node:
+            return self._by_kind.get(kind, [])
+        placed = [*self._told_at.get((kind, node), ()), *self._told_at.get((kind, ""), ())]
+        return [fact for _at, fact in sorted(placed, key=lambda one: one[0])]
 
     @cached_property
     def warnings(self) -> list[Seen]:

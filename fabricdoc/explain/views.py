@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from fabricdoc.explain.case import Case, same
+from fabricdoc.explain.case import Case
 from fabricdoc.explain.seen import Fact, Seen, Spot
 from fabricdoc.nccl import Completion, DeviceList, LogReader, QueuePairFailure, record_of
 
@@ -143,7 +143,7 @@ def subnet(address: str, prefix: int | None = None) -> str:
 
 def gid_rows(case: Case, node: str = "", hca: str = "") -> list[GidRow]:
     """The slots of every GID table told (of a node, of an HCA), by index."""
-    rows = case.once(("gid rows", node), lambda: _of_node(case.once("gid rows", lambda: _gid_rows(case)), node))
+    rows = case.once(("gid rows", node), lambda: _of_node(case, case.once("gid rows", lambda: _gid_rows(case)), node))
     return [row for row in rows if row.hca == hca] if hca else rows
 
 
@@ -169,13 +169,25 @@ def _gid_rows(case: Case) -> list[GidRow]:
     return sorted(rows, key=lambda row: (row.node, row.hca, row.port, row.index))
 
 
-def _of_node(views: list[V], node: str) -> list[V]:
-    return [view for view in views if same(view.node, node)] if node else views
+def _of_node(case: Case, views: list[V], node: str) -> list[V]:
+    """The views of what may be a node (`same`), in their order; looked up, since there may be thousands of nodes."""
+    if not node:
+        return views
+    found: dict[str, list[tuple[int, V]]] = case.once(("by node", id(views)), lambda: _placed(views))
+    placed = [*found.get(node, ()), *found.get("", ())]
+    return [view for _at, view in sorted(placed, key=lambda each: each[0])]
+
+
+def _placed(views: list[V]) -> dict[str, list[tuple[int, V]]]:
+    found: dict[str, list[tuple[int, V]]] = defaultdict(list)
+    for at, view in enumerate(views):
+        found[view.node].append((at, view))
+    return found
 
 
 def ports(case: Case, node: str = "") -> list[PortView]:
     """The RDMA ports told (of a node)."""
-    return case.once(("ports", node), lambda: _of_node(case.once("ports", lambda: _ports(case)), node))
+    return case.once(("ports", node), lambda: _of_node(case, case.once("ports", lambda: _ports(case)), node))
 
 
 def _ports(case: Case) -> list[PortView]:
@@ -206,7 +218,9 @@ def _port(key: PortKey, fields: dict[str, Fact], netdevs: dict[tuple[str, str], 
 
 def addresses(case: Case, node: str = "") -> list[AddressView]:
     """The addresses of interfaces told (of a node), without loopback."""
-    return case.once(("addresses", node), lambda: _of_node(case.once("addresses", lambda: _addresses(case)), node))
+    return case.once(
+        ("addresses", node), lambda: _of_node(case, case.once("addresses", lambda: _addresses(case)), node)
+    )
 
 
 def _addresses(case: Case) -> list[AddressView]:

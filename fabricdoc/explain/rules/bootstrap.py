@@ -82,7 +82,7 @@ def _no_address(case: Case, named: list[Set]) -> Answer:
 
 def _fitting(case: Case, value: str, node: str) -> list[str] | None:
     """The interfaces told that a filter takes; None where none are told."""
-    there = list(dict.fromkeys(str(fact.path[1]) for fact in case.told("netdev") if same(fact.spot.node, node)))
+    there = list(dict.fromkeys(str(fact.path[1]) for fact in case.told("netdev", node)))
     if not there:
         return None
     selector = parse_selector(value.strip("\"'"))

@@ -78,8 +78,8 @@ def ib_timeout_or_retry_too_low(case: Case) -> Answer:
 
 def own_addresses(case: Case, node: str) -> set[str]:
     """Every address known to be of a node."""
-    own = {row.ipv4 for row in gid_rows(case) if row.ipv4 and row.node == node}
-    own |= {view.address for view in addresses(case) if view.node == node}
+    own = {row.ipv4 for row in gid_rows(case, node) if row.ipv4 and row.node == node}
+    own |= {view.address for view in addresses(case, node) if view.node == node}
     if not own:
         own = {row.ipv4 for row in gid_rows(case, node) if row.ipv4} | {view.address for view in addresses(case, node)}
     return own

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import MOST_EVIDENCE, listing, spots, words
-from fabricdoc.explain.seen import Seen, Set, Spot
-from fabricdoc.explain.views import by_node, may_be
+from fabricdoc.explain.seen import Fact, Seen, Set, Spot
+from fabricdoc.explain.views import addresses, by_node, may_be
 from tests.excerpts import case, completion, gids, log, using, warn
 
 pytestmark = pytest.mark.unit
@@ -95,3 +95,25 @@ def test_device_lists_of_a_node_are_those_of_all_who_may_be_it(nodes: list[str])
     pairs = [(Seen("ib.using", Spot("a", at, "", node)), at) for at, node in enumerate(nodes)]
     for node in NODES:
         assert may_be(by_node(pairs), node) == [pair for pair in pairs if same(pair[0].spot.node, node)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(("gid", "port")), st.sampled_from(NODES))))
+def test_facts_of_a_node_are_those_of_all_that_may_be_it(told: list[tuple[str, str]]) -> None:
+    made = Case(facts=[Fact((kind, node, at), at, Spot("a", at, "", node)) for at, (kind, node) in enumerate(told)])
+    made.index()
+    for node in NODES:
+        fitting = [fact for fact in made.facts if fact.path[0] == "gid" and same(fact.spot.node, node)]
+        assert made.told("gid", node) == fitting
+
+
+@given(st.lists(st.sampled_from(NODES)))
+def test_addresses_of_a_node_are_those_of_all_that_may_be_it(nodes: list[str]) -> None:
+    told = [
+        Fact(("address", f"eth{at}", f"10.0.0.{at + 1}/24"), "", Spot("a", at, "", node))
+        for at, node in enumerate(nodes)
+    ]
+    made = Case(facts=told)
+    made.index()
+    assert len(addresses(made)) == len(nodes)
+    for node in NODES:
+        assert addresses(made, node) == [view for view in addresses(made) if same(view.node, node)]
