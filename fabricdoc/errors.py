@@ -5,6 +5,8 @@ Rooms raise these; only `fabricdoc.cli` turns them into one line and a status. N
 
 from __future__ import annotations
 
+import shlex
+import sys
 from enum import IntEnum
 
 
@@ -71,3 +73,8 @@ class StoppedError(FabricdocError):
     """The user stopped the command; the message says what is kept (exit 130)."""
 
     status = ExitStatus.INTERRUPTED
+
+
+def pip_line(*packages: str) -> str:
+    """The command that puts packages into the python that runs this, which need not be the one that `pip` serves."""
+    return f"{shlex.quote(sys.executable or 'python3')} -m pip install {' '.join(packages)}"

@@ -71,12 +71,17 @@ def _fill_descriptors() -> None:
 def _program(arguments: list[str]) -> int:
     from typer import Abort, Exit
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
+    from typer.main import get_command
 
     from fabricdoc.cli.app import build_app
+    from fabricdoc.cli.words import command_of, refuse_valueless
 
+    path = "fabricdoc"
     try:
-        app = build_app(arguments[0] if arguments else "")
-        status = app(args=arguments, prog_name="fabricdoc", standalone_mode=False)
+        program = get_command(build_app(arguments[0] if arguments else ""))
+        path, command, words = command_of(program, arguments)
+        refuse_valueless(path, command, words)
+        status = program(args=arguments, prog_name="fabricdoc", standalone_mode=False)
     except Exit as done:
         return done.exit_code
     except NoArgsIsHelpError as error:
@@ -87,10 +92,8 @@ def _program(arguments: list[str]) -> int:
     except SystemExit as end:  # click's answer to a reader of help that went away
         return ExitStatus.FIT if isinstance(end.__context__, OSError) else int(end.code or 0)
     except ClickException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "fabricdoc"
         said = error.format_message().removeprefix("Invalid value: ")
-        raise UsageError(said, fix=f"{command} --help", id="usage") from error
+        raise UsageError(said, fix=f"{path} --help", id="usage") from error
     if status == ExitStatus.INTERRUPTED:  # what typer makes of a KeyboardInterrupt; no command answers so itself
         raise KeyboardInterrupt
     return status if isinstance(status, int) else ExitStatus.FIT

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from fabricdoc.data.rows import Row, cell_rows, launch_rows, sample_rows, verdict_rows
-from fabricdoc.errors import InputError, ToolError
+from fabricdoc.errors import InputError, ToolError, pip_line
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.store import RunStore
 
 DataFrame = Any
 """pandas.DataFrame: pandas has no part in what fabricdoc itself does, so its types are not asked for."""
-EXTRA = "pip install 'fabricdoc[data]'"
+EXTRA = ("pyarrow", "pandas")
+"""What the extra `data` holds."""
 
 
 def library(name: str) -> Any:
@@ -27,7 +28,7 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ToolError(f"{name} is not installed in this python", fix=EXTRA, id=f"no-{name}") from error
+        raise ToolError(f"{name} is not installed in this python", fix=pip_line(*EXTRA), id=f"no-{name}") from error
 
 
 def _frame(rows: Iterable[Row]) -> DataFrame:

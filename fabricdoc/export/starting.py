@@ -6,6 +6,8 @@ map's; this only puts them together. It is for the first start of a server; a be
 
 from __future__ import annotations
 
+import shlex
+
 from fabricdoc.errors import InconclusiveError, UsageError
 from fabricdoc.export.starting_files import Starting, of_platform
 from fabricdoc.export.starting_prints import prints_of
@@ -28,7 +30,7 @@ def starting_preset(platform: str, fabric: Fabric) -> Preset:
     _check_gpus(known, fabric)
     chosen = _chosen(known, fabric)
     sets = {one.node: _set_of(one, chosen) for one in _selectors(fabric)}
-    _check_hcas(sets)
+    _check_hcas(sets, fabric)
     nodes = tuple(_node(node, sets[node.name], chosen, fabric) for node in fabric.nodes)
     return Preset(
         name=f"starting-{chosen.name}",
@@ -51,13 +53,22 @@ def starting_preset(platform: str, fabric: Fabric) -> Preset:
 def _check_nodes(fabric: Fabric) -> None:
     if fabric.failed:
         names = ", ".join(node.name for node in fabric.failed)
-        fix = "make it answer: fabricdoc scan --nodes ..."
+        fix = f"make it answer: fabricdoc scan {_nodes(fabric)}"
         raise InconclusiveError(f"{names} could not be looked at", fix=fix, id="node-unread")
     if len(fabric.nodes) < 2:
         raise UsageError("a starting preset needs two nodes or more", fix="--nodes A,B", id="nodes-needed")
     if isinstance(fabric.links, Unknown) or fabric.selectors is None:
         reason = fabric.links.unknown if isinstance(fabric.links, Unknown) else "no link between nodes is proven"
-        raise InconclusiveError(reason, fix="see what is missing: fabricdoc cables --nodes ...", id="no-proven-link")
+        raise InconclusiveError(
+            reason, fix=f"see what is missing: fabricdoc cables {_nodes(fabric)}", id="no-proven-link"
+        )
+
+
+def _nodes(fabric: Fabric) -> str:
+    """`--nodes` as it was typed, or as the scan names them."""
+    named = {one.name: one.target for one in (*fabric.nodes, *fabric.failed)}
+    words = (name if name == target else f"{name}={target}" for name, target in named.items())
+    return f"--nodes {','.join(map(shlex.quote, words))}"
 
 
 def _check_gpus(known: tuple[Starting, ...], fabric: Fabric) -> None:
@@ -74,13 +85,13 @@ def _check_gpus(known: tuple[Starting, ...], fabric: Fabric) -> None:
             )
 
 
-def _check_hcas(sets: dict[str, PortSet]) -> None:
+def _check_hcas(sets: dict[str, PortSet], fabric: Fabric) -> None:
     """RoCE platforms need HCAs: without them the preset would quietly be one for sockets."""
     bare = [name for name, one in sets.items() if not one.hcas]
     if bare:
         raise InconclusiveError(
             f"the proven ports of {', '.join(bare)} have no RDMA device",
-            fix="see why: fabricdoc scan --nodes ...",
+            fix=f"see why: fabricdoc scan {_nodes(fabric)}",
             id="no-rdma-port",
         )
 
@@ -95,7 +106,7 @@ def _chosen(known: tuple[Starting, ...], fabric: Fabric) -> Starting:
     there = ", ".join(f"{one.name} ({one.shape})" for one in known)
     raise UsageError(
         f"there is no starting preset of platform {known[0].platform} for {told}",
-        fix=f"measure instead: fabricdoc bench --nodes ...; there are: {there}",
+        fix=f"measure instead: fabricdoc bench {_nodes(fabric)}; there are: {there}",
         id="no-starting-preset",
     )
 

@@ -6,10 +6,12 @@ Each item comes from the store; only its shape is known here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricdoc.report.cells import BOLD, Column, Name, Words, line, table
 from fabricdoc.report.gate import ANSWERS
+from fabricdoc.report.lists import none_stored
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 KEYS = ("id", "created", "preset", "level", "answer", "reason", "nodes", "seconds")
 
 
-def render_gates(gates: Sequence[Any]) -> list[RenderableType]:
-    """A table of gates in the order given; why one refused stands below it."""
+def render_gates(gates: Sequence[Any], store: Path | None = None) -> list[RenderableType]:
+    """A table of gates in the order given; why one refused stands below it. `store`: the file that was looked at."""
     if not gates:
-        return [line("no gate is kept yet")]
+        return [none_stored("gate", "kept", store)]
     columns = [
         Column("gate"),
         Column("answer"),

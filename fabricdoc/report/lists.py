@@ -19,10 +19,13 @@ RUN_KEYS = ("id", "created", "status", "backend", "nodes", "launches", "choice")
 STATUS = {"complete": GOOD, "running": WARN, "interrupted": WARN, "failed": BAD, "killed": BAD}
 
 
-def render_runs(runs: Sequence[Any]) -> list[RenderableType]:
-    """A table of runs in the order given; each has id, created, status, backend, nodes, launches and choice."""
+def render_runs(runs: Sequence[Any], store: Path | None = None) -> list[RenderableType]:
+    """A table of runs in the order given; each has id, created, status, backend, nodes, launches and choice.
+
+    Where there is none, `store` is the file that was looked at.
+    """
     if not runs:
-        return [line("no run is stored yet")]
+        return [none_stored("run", "stored", store)]
     columns = [
         Column("run"),
         Column("status"),
@@ -32,6 +35,15 @@ def render_runs(runs: Sequence[Any]) -> list[RenderableType]:
         Column("choice", flex=True, drop=1),
     ]
     return [table(columns, [_run_row(run) for run in runs], by=0)]
+
+
+def none_stored(what: str, done: str, store: Path | None) -> RenderableType:
+    """`no run is stored yet in FILE`; a file that is not there may be a typo, and is said to be none."""
+    if store is None:
+        return line(f"no {what} is {done} yet")
+    if not store.exists():
+        return line(f"no {what} is {done} yet: there is no file ", str(store))
+    return line(f"no {what} is {done} yet in ", str(store))
 
 
 def runs_payload(runs: Sequence[Any]) -> list[dict[str, Any]]:

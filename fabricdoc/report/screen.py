@@ -97,25 +97,25 @@ class Screen:
         self._answered = True
         self._out.write_exact(raw)
 
-    def runs(self, runs: Sequence[Any]) -> None:
-        """The list of stored runs (`fabricdoc.store.RunSummary`)."""
+    def runs(self, runs: Sequence[Any], store: Path | None = None) -> None:
+        """The list of stored runs (`fabricdoc.store.RunSummary`), kept in the file `store`."""
         from fabricdoc.report.lists import render_runs, runs_payload
 
         if self.as_json:
             self._json(_header("runs") | {"runs": runs_payload(runs)})
             return
-        self._print(self._out, render_runs(runs))
+        self._print(self._out, render_runs(runs, store))
         if not runs:
             self.next_command("fabricdoc demo", "measure two nodes inside this machine")
 
-    def gates(self, gates: Sequence[Any]) -> None:
-        """The history of gates (`fabricdoc.store.GateSummary`)."""
+    def gates(self, gates: Sequence[Any], store: Path | None = None) -> None:
+        """The history of gates (`fabricdoc.store.GateSummary`), kept in the file `store`."""
         from fabricdoc.report.gate_history import gates_payload, render_gates
 
         if self.as_json:
             self._json(_header("gates") | {"gates": gates_payload(gates)})
             return
-        self._print(self._out, render_gates(gates))
+        self._print(self._out, render_gates(gates, store))
 
     def profiles(self, profiles: Sequence[Any]) -> None:
         """The list of known profiles (`fabricdoc.model.profile.Profile`)."""

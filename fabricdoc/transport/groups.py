@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from fabricdoc.errors import UsageError
+from fabricdoc.errors import UsageError, pip_line
 from fabricdoc.transport.nodesets import check_count
 
 _GROUP = re.compile(r"@(?:[A-Za-z0-9_][A-Za-z0-9_.-]*:)?[A-Za-z0-9_*][A-Za-z0-9_.-]*", re.ASCII)
@@ -58,7 +58,7 @@ def _nodes(word: str, whose: str, none: str) -> tuple[str, ...]:
     except ImportError as error:
         raise UsageError(
             f"{whose}, which can't be imported here: {error}",
-            fix="pip install 'fabricdoc[cluster]', or name the nodes: node[001-128]",
+            fix=f"{pip_line('ClusterShell')}, or name the nodes: node[001-128]",
         ) from error
     failures = (sets.NodeSetException, utils.GroupResolverError, utils.GroupSourceError, OSError)
     try:

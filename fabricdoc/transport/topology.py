@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fabricdoc.errors import InputError, UsageError
+from fabricdoc.errors import InputError, UsageError, pip_line
 from fabricdoc.files import is_file, read_text
 from fabricdoc.transport.config import Config
 from fabricdoc.transport.nodes import NodeSpec
@@ -89,7 +89,7 @@ def _clustershell(name: str, config: Config | None = None) -> Any:
         where = f"{config.path}: " if config and config.path else ""
         raise UsageError(
             f"{where}tree = true needs ClusterShell, which can't be imported here: {error}",
-            fix="pip install 'fabricdoc[cluster]', or leave tree out: all nodes are then asked directly",
+            fix=f"{pip_line('ClusterShell')}, or leave tree out: all nodes are then asked directly",
         ) from error
 
 

@@ -133,6 +133,10 @@ def _fabric(scan: Sequence[Path]) -> Fabric:
     """The scan's nodes and links; those read from other tools' text can't be asked again, and have no target."""
     from fabricdoc.dumps import read_dumps
 
+    for path in scan:
+        if not os.path.lexists(path):
+            fix = f"name what `fabricdoc scan --save DIR` wrote; to write it now: fabricdoc scan --save {_quoted(path)}"
+            raise InputError(f"--scan {harmless(str(path))}: there is no such file or folder", fix=fix)
     read = read_dumps(scan)
     fabric = read.fabric()
     nodes = tuple(node.model_copy(update={"target": ""}) if node.name in read.facts else node for node in fabric.nodes)
@@ -174,12 +178,16 @@ def _after(
         held = "".join(f" --scan {shlex.quote(str(path))}" for path in scan)
         return f"fabricdoc lint {files}{held}", "look again, once it is mended"
     if fabric is None:
-        return f"fabricdoc scan --save scan && fabricdoc lint {files} --scan scan", "hold the names against the node"
-    if not all(node.target for node in fabric.nodes):
+        return f"fabricdoc scan --save scan; fabricdoc lint {files} --scan scan", "hold the names against the node"
+    if len(fabric.nodes) < 2 or not all(node.target for node in fabric.nodes):
         return None
     nodes = ",".join(shlex.quote(_word_of(node)) for node in fabric.nodes)
     current = shlex.quote(_split(named[0])[1])
     return f"fabricdoc bench --nodes {nodes} --current {current}", "measure these settings beside base"
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(harmless(str(path)))
 
 
 def _word_of(node: Node) -> str:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from fabricdoc import errors
-from fabricdoc.errors import ExitStatus, FabricdocError
+from fabricdoc.errors import ExitStatus, FabricdocError, pip_line
 
 pytestmark = pytest.mark.unit
+
+
+def test_a_package_is_put_into_the_python_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pip_line("pyarrow", "pandas") == f"{sys.executable} -m pip install pyarrow pandas"
+    monkeypatch.setattr(sys, "executable", "/home/a b/bin/python")
+    assert pip_line("ClusterShell") == "'/home/a b/bin/python' -m pip install ClusterShell"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ Config = Annotated[
 class _BareEp(TyperCommand):
     """`--ep` without a number means: over all ranks (as vLLM's flag is); with one, over that many (as SGLang's)."""
 
+    bare = frozenset({"--ep"})
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, with_ep_number(args))
 

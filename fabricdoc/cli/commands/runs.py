@@ -29,7 +29,7 @@ def list_runs(store: Store = None, as_json: Json = False) -> int:
     """List the stored runs, newest first."""
     out = screen(as_json=as_json)
     with open_store(store, write=False) as kept:
-        out.runs(kept.list_runs())
+        out.runs(kept.list_runs(), kept.path)
     return 0
 
 
@@ -58,11 +58,11 @@ def gates(
     as_json: Json = False,
 ) -> int:
     """List the gates that were asked, newest first, or show one."""
-    from fabricdoc.store import gate_named, list_gates
+    from fabricdoc.store import default_path, gate_named, list_gates
 
     out = screen(as_json=as_json)
     if gate is None:
-        out.gates(list_gates(store, most))
+        out.gates(list_gates(store, most), store or default_path())
     else:
         out.document(gate_named(gate, store))
     return 0
@@ -127,5 +127,5 @@ def remove(run: Annotated[str, typer.Argument(help="A run's id.")], store: Store
     with open_store(store, write=True, make=False) as kept:
         kept.remove(run)
         left = kept.list_runs()
-    screen(as_json=as_json).runs(left)
+    screen(as_json=as_json).runs(left, kept.path)
     return 0

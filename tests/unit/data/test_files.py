@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ def test_without_pyarrow_the_install_line_is_given(path: Path, tmp_path: Path, m
     monkeypatch.setattr(frames, "import_module", missing)
     with pytest.raises(FabricdocError) as caught:
         export(path, "cells", "parquet", tmp_path / "x.parquet")
-    assert (caught.value.id, caught.value.fix) == ("no-pyarrow", "pip install 'fabricdoc[data]'")
+    assert (caught.value.id, caught.value.fix) == ("no-pyarrow", f"{sys.executable} -m pip install pyarrow pandas")
 
 
 @pytest.mark.parametrize("what", WHAT)

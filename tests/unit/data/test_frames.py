@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def test_without_pandas_the_install_line_is_given(path: Path, monkeypatch: pytes
     monkeypatch.setattr(frames, "import_module", missing)
     with pytest.raises(ToolError) as caught:
         fabricdoc.data.cells(store=path)
-    assert (caught.value.id, caught.value.fix) == ("no-pandas", "pip install 'fabricdoc[data]'")
+    assert (caught.value.id, caught.value.fix) == ("no-pandas", f"{sys.executable} -m pip install pyarrow pandas")
 
 
 def test_a_run_that_is_not_there(path: Path) -> None:

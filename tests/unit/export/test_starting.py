@@ -105,8 +105,10 @@ def test_without_a_proven_link_nothing_is_listed() -> None:
     with pytest.raises(UsageError, match="two nodes"):
         starting_preset("gb10", recorded("laptop"))
     failed = fabric.model_copy(update={"failed": (FailedNode(name="x", target="x", id="i", message="m"),)})
-    with pytest.raises(InconclusiveError, match="x could not be looked at"):
+    with pytest.raises(InconclusiveError, match="x could not be looked at") as caught:
         starting_preset("gb10", failed)
+    names = ",".join(node.name if node.name == node.target else f"{node.name}={node.target}" for node in fabric.nodes)
+    assert caught.value.fix == f"make it answer: fabricdoc scan --nodes {names},x"
 
 
 def test_ports_without_rdma_give_no_preset_for_sockets() -> None:

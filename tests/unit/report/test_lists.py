@@ -66,3 +66,10 @@ def test_profiles(samples: Any, shown: Any) -> None:
     assert rows[1][:2] == ["dense-small-tp2", "64"]
     (one,) = profiles_payload([samples.profile()])
     assert (one["name"], one["engine"], one["decode"]["all_reduce"]) == ("dense-small-tp2", "", 64)
+
+
+def test_where_no_run_is_stored_the_file_that_was_looked_at_is_named(shown: Any, tmp_path: Path) -> None:
+    store = tmp_path / "x.sqlite"
+    assert f"no run is stored yet: there is no file {store}" in shown(render_runs([], store), 400)
+    store.write_bytes(b"")
+    assert f"no run is stored yet in {store}" in shown(render_runs([], store), 400)

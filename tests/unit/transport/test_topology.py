@@ -136,7 +136,7 @@ def test_without_clustershell_one_line_says_what_to_do(config: Config, monkeypat
     monkeypatch.setitem(sys.modules, "ClusterShell.Topology", None)
     with pytest.raises(UsageError, match="needs ClusterShell, which can't be imported here") as caught:
         parse_nodes(["n001"], config)
-    assert "pip install 'fabricdoc[cluster]'" in caught.value.fix
+    assert f"{sys.executable} -m pip install ClusterShell" in caught.value.fix
 
 
 @pytest.mark.parametrize(

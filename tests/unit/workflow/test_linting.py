@@ -10,6 +10,7 @@ import pytest
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.export import FORMATS, render
+from fabricdoc.model.documents import Unknown
 from fabricdoc.model.findings import Findings
 from fabricdoc.workflow.linting import MOST_BYTES, MOST_REMARKS, Linted, lint_files
 from tests.fabrics.healthy import library
@@ -172,7 +173,7 @@ def test_what_comes_next() -> None:
     bad, good = put("bad.env", "NCCL_IB_TIMEOUT=99\n"), put("my good.env", "NCCL_NET=IB\n")
     assert lint_files([bad]).after == ("fabricdoc lint bad.env", "look again, once it is mended")
     after = lint_files([good]).after
-    assert after is not None and after[0] == "fabricdoc scan --save scan && fabricdoc lint 'my good.env' --scan scan"
+    assert after is not None and after[0] == "fabricdoc scan --save scan; fabricdoc lint 'my good.env' --scan scan"
     scan = save(spark_one_cable())
     measured = lint_files([good], scan=[scan]).after
     assert measured is not None and measured[0].startswith("fabricdoc bench --nodes ")
@@ -180,6 +181,18 @@ def test_what_comes_next() -> None:
         "fabricdoc lint bad.env --scan scan.json",
         "look again, once it is mended",
     )
+
+
+def test_one_nodes_scan_leads_to_no_bench_there_is_nothing_between_nodes_to_measure() -> None:
+    fabric = spark_one_cable()
+    alone = save(fabric.model_copy(update={"nodes": fabric.nodes[:1], "links": Unknown(unknown="not asked")}))
+    assert lint_files([put("a.env", "NCCL_NET=IB\n")], scan=[alone]).after is None
+
+
+def test_a_scan_that_is_not_there_is_mended_with_words_of_lint() -> None:
+    with pytest.raises(InputError, match="--scan nosuch: there is no such file or folder") as caught:
+        lint_files([put("a.env", "NCCL_NET=IB\n")], scan=[Path("nosuch")])
+    assert caught.value.fix.endswith("fabricdoc scan --save nosuch") and "--from" not in caught.value.fix
 
 
 NAMES = {"docker": "start.sh", "nccl-conf": "nccl.conf", "systemd": "a.service", "env": "a.env", "docker-env": "a.env"}
