@@ -19,6 +19,7 @@ def all_rules() -> Mapping[str, Rule]:
         gid,
         gpu,
         link,
+        lists,
         memory,
         platform,
         ranks,
@@ -28,5 +29,5 @@ def all_rules() -> Mapping[str, Rule]:
         transport,
     )
 
-    rooms = (gpu, stack, settings, ranks, bootstrap, gid, selection, memory, platform, link, transport)
+    rooms = (gpu, stack, settings, ranks, bootstrap, gid, selection, lists, memory, platform, link, transport)
     return {id: rule for room in rooms for id, rule in room.RULES.items()}

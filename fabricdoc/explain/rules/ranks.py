@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, spots, words
 from fabricdoc.explain.rules.bootstrap import interfaces_used
-from fabricdoc.explain.rules.stack import external_networks
+from fabricdoc.explain.rules.lists import ib_hca_matches_nothing
+from fabricdoc.explain.rules.stack import (
+    container_rdma_device_missing,
+    external_networks,
+    ib_disabled_by_env,
+    libibverbs_missing,
+)
 from fabricdoc.explain.runs import Run, runs_of_one_rank
 from fabricdoc.explain.seen import Seen, Set, Sign
 from fabricdoc.explain.views import networks, uses_sockets
@@ -100,9 +106,29 @@ def net_plugin_mismatch(case: Case) -> Answer:
         (a, b) for a in by_node.items() for b in by_node.items() if a[1][0] != b[1][0]
     )
     filled = words(node=one, plugin=net, other=other, second=net2)
+    if not external and (why := _fell_back(case)):
+        return Near(spots(shown[:3]), f"both networks are NCCL's own, and {why} is why one node fell back to sockets")
     if not external and "Socket" in names and not case.errors:
         return Hit(spots(shown[:3]), filled, "likely")
     return Hit(spots(shown[:3], loaded, absent), filled, "certain" if external else "likely")
+
+
+def _fell_back(case: Case) -> str:
+    """The cause, "" for none, that made a node's ranks take sockets while another's took HCAs."""
+    for name, rule in FALLBACKS.items():
+        answer = rule(case)
+        if isinstance(answer, Hit) and answer.severity == "error":
+            return name
+    return ""
+
+
+FALLBACKS: dict[str, Rule] = {
+    "libibverbs-missing": libibverbs_missing,
+    "container-rdma-device-missing": container_rdma_device_missing,
+    "ib-disabled-by-env": ib_disabled_by_env,
+    "ib-hca-matches-nothing": ib_hca_matches_nothing,
+}
+"""Rules of a node that has no HCA to use: they tell an error where another node's ranks use theirs."""
 
 
 def _loaded_on_some(case: Case, told: set[str]) -> Answer:

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.own import in_force
 from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import (
     PortView,
@@ -18,7 +19,6 @@ from fabricdoc.explain.views import (
     ports,
     rails_of,
     subnet,
-    uses_sockets,
 )
 from fabricdoc.nccl import DeviceList, parse_selector
 
@@ -46,45 +46,6 @@ def filters(case: Case) -> list[Set]:
 def _filters(case: Case) -> list[Set]:
     found = [each for each in case.values("NCCL_IB_HCA") if each.value.strip("\"'^=")]
     return sorted(found, key=lambda each: each.by != "log")
-
-
-def ib_hca_prefix_match(case: Case) -> Answer:
-    """An entry without = is a device's whole name, and others that begin with it are in NCCL's list too."""
-    for each in filters(case):
-        selector = parse_selector(each.value)
-        if selector.exact or selector.excludes:
-            continue
-        names = {entry.name for entry in selector.entries}
-        for seen, listed in lists_of(case, each.spot.node):
-            used = [device.name for device in listed.devices]
-            extra = [
-                name for name in used if name not in names and any(name.startswith(one) for one in names & set(used))
-            ]
-            if extra:
-                exact = ",".join(entry.text for entry in selector.entries)
-                filled = words(value=each.value, extra=listing(extra), node=seen.spot.node, exact=exact)
-                told = [port.spot for port in ports(case, seen.spot.node) if port.hca in extra][:2]
-                return Hit(spots(seen, each, told), filled, "certain")
-    return None
-
-
-def ib_hca_matches_nothing(case: Case) -> Answer:
-    """A filter is set, NCCL's list is empty, and what is known of the ports does not say that they should be there."""
-    from fabricdoc.explain.rules.stack import disabled, no_device
-
-    none = no_device(case)
-    each = next(iter(filters(case) or [one for one in case.values("NCCL_IB_HCA") if one.value in ("^", "^=")]), None)
-    if not none or each is None or disabled(case):
-        return None
-    up = [port for port in ports(case, each.spot.node) if port.active]
-    if any(fits(each.value, port.hca, port.number) for port in up):
-        return None
-    down = [port for port in ports(case, each.spot.node) if port.down and fits(each.value, port.hca, port.number)]
-    refused = case.of("net.noneleft")
-    sought = () if up or down else ("rdma link of this node, to tell a wrong name from a port that is down",)
-    filled = words(value=each.value, node=none[0].spot.node, hcas=listing(port.hca for port in up))
-    evidence = spots(refused[:1], each, none[:2], [port.spot for port in (*down, *up)][:3], uses_sockets(case)[:1])
-    return Hit(evidence, filled, "certain" if up or down else "likely", sought, "error" if refused else "warning")
 
 
 def ib_hca_names_differ_between_nodes(case: Case) -> Answer:
@@ -152,21 +113,27 @@ def ib_hca_includes_port_cabled_elsewhere(case: Case) -> Answer:
     if len({row.node for row in rows}) < 2:
         return _elsewhere_by_pair(case)
     shared = {network for network, nodes in owners.items() if len(nodes) > 1}
-    each = next(iter(filters(case)), None)
-    alone = [key for key, networks in mine.items() if not networks & shared]
-    alone = [key for key in alone if each is None or fits(each.value.strip("\"'"), key[1])]
-    if not shared or not alone or len({node for node, _hca in alone}) == 0:
+    chosen = {node: in_force(case, "NCCL_IB_HCA", node) for node, _hca in mine}
+    alone = [key for key, networks in mine.items() if not networks & shared and _taken(chosen[key[0]], key[1])]
+    if not shared or not alone:
         return None
     together = {hca for (_node, hca), networks in mine.items() if networks & shared}
     odd = [key for key in alone if key[1] not in together] or alone
     shown = [row.spot for row in rows if (row.node, row.hca) in odd]
     near = [row.spot for row in rows if (row.node, row.hca) not in odd and subnet(row.ipv4) in shared][:1]
     keep = ",".join(dict.fromkeys(hca for (node, hca) in mine if (node, hca) not in odd))
+    each = chosen[odd[0][0]]
     filled = words(
         hca=odd[0][1], node=odd[0][0], network=next(iter(mine[odd[0]])), keep=keep, value=each.value if each else ""
     )
     failing = [seen for seen, pair in failed_pairs(case) if pair.device == odd[0][1]][:1]
     return Hit(spots(failing, each, shown[:4], near), filled, "certain" if each else "likely")
+
+
+def _taken(each: Set | None, hca: str) -> bool:
+    """Whether a node's list, where it has one, takes an HCA."""
+    value = each.value.strip("\"'") if each else ""
+    return not value or fits(value, hca)
 
 
 def _elsewhere_by_pair(case: Case) -> Answer:
@@ -422,6 +389,4 @@ RULES: dict[str, Rule] = {
     "mixed-link-layers": mixed_link_layers,
     "force-merge-unknown-hca": force_merge_unknown_hca,
     "unusable-hca-visible": unusable_hca_visible,
-    "ib-hca-matches-nothing": ib_hca_matches_nothing,
-    "ib-hca-prefix-match": ib_hca_prefix_match,
 }

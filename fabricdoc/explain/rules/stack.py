@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from fabricdoc.explain.case import Case, same
-from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
-from fabricdoc.explain.seen import Seen, Set
+from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.own import elsewhere, in_force, machines, networks_of, nodes_of, of_node, own_ports
+from fabricdoc.explain.seen import Fact, Seen, Set, Sign
 from fabricdoc.explain.views import PortView, device_lists, networks, ports, uses_sockets
 
 FABRIC = re.compile(r"\bib0|ibp|\ben[opPsx]\w{1,12}np\d{1,2}[:<. ]")
@@ -21,12 +22,15 @@ def libibverbs_missing(case: Case) -> Answer:
     found += [seen for seen in case.warned(r"libibverbs.*(?:not found|cannot open|dlopen)") if seen not in found]
     if not found:
         return None
-    if any(net != "Socket" for net in networks(case)):
+    node = found[0].spot.node
+    if any(net != "Socket" for net in networks_of(case, node)):
         return Near(spots(found), "the ranks use another network than sockets all the same")
-    sockets = uses_sockets(case)
+    sockets = networks_of(case, node).get("Socket", [])
     if within_one_node(case):
         return Near(spots(found[:1]), "all ranks are on one node, and need no network", ("a channel via NET",))
-    return Hit(spots(found[:2], sockets[:1]), words(node=found[0].spot.node), "certain" if sockets else "likely")
+    others = elsewhere(case, node)[:1]
+    sure: Confidence = "certain" if sockets else "likely"
+    return Hit(spots(found[:2], sockets[:1], others), words(node=node), sure, severity="error" if others else None)
 
 
 def within_one_node(case: Case) -> bool:
@@ -44,33 +48,47 @@ def no_device(case: Case) -> list[Seen]:
 
 
 def container_rdma_device_missing(case: Case) -> Answer:
-    """NCCL found no HCA while the host has active ports, and no filter of NCCL's explains it."""
+    """On some node NCCL found no HCA while that host has active ports, and no filter of NCCL's explains it."""
     none = no_device(case)
-    absent = [fact for fact in case.told("host") if fact.path[1:] == ("infiniband_devices",) and not fact.value]
-    absent_signs = case.sign("no-dev-infiniband")
-    if not none and not (absent or absent_signs):
-        return None
-    up = [port for port in ports(case) if port.active]
-    if not up and not absent and not absent_signs:
-        if not uses_sockets(case) or not wants_rdma(case):
+    absent: list[Fact | Sign] = [
+        fact for fact in case.told("host") if fact.path[1:] == ("infiniband_devices",) and not fact.value
+    ]
+    absent += case.sign("no-dev-infiniband")
+    answers = [_not_in_container(case, node, none, absent) for node in nodes_of([*none, *absent])]
+    return next((one for one in answers if isinstance(one, Hit)), next((one for one in answers if one), None))
+
+
+def _not_in_container(case: Case, node: str, everywhere: list[Seen], missing: list[Fact | Sign]) -> Answer:
+    none, absent = of_node(everywhere, node), of_node(missing, node)
+    sockets = networks_of(case, node).get("Socket", [])
+    up = [port for port in own_ports(case, node) if port.active]
+    if not up and not absent:
+        if not sockets or not of_node(wants_rdma(case), node):
             return None
         return Near(
             spots(none[:2]), "nothing shows that the host has HCAs", ("rdma link of the host", "ls /dev/infiniband")
         )
-    if off := disabled(case):
+    if off := disabled(case, node):
         return Near(spots(none[:1]), "NCCL_IB_DISABLE alone explains it", (f"{off.name} is set",))
-    if up and (filtered := _filtered_away(case, up)):
+    if up and (filtered := _filtered_away(case, node, up)):
         return Near(spots(none[:1], filtered), "the filter fits no port of the host, which explains it too")
-    evidence = spots(none[:2], absent[:1], absent_signs[:1], [port.spot for port in up[:2]], uses_sockets(case)[:1])
+    foreign = bool(up) and not absent and not any(same(port.node, node) for port in up)
+    if foreign and (each := in_force(case, "NCCL_IB_HCA", node)) and each.value:
+        why = "the filter may fit none of its ports; those that are told are under another node's name"
+        return Near(spots(none[:1], each, up[:1]), why, ("the ports of this node",))
+    others = elsewhere(case, node)[:1]
+    evidence = spots(none[:2], absent[:1], [port.spot for port in up[:2]], sockets[:1], others)
     filled = words(hca=listing(port.hca for port in up), node=evidence[0].node)
-    return Hit(evidence, filled, "certain" if absent or absent_signs or uses_sockets(case) else "likely")
+    sure: Confidence = "likely" if foreign or not (absent or sockets) else "certain"
+    sought = ("ports under this node's own name",) if foreign else ()
+    return Hit(evidence, filled, sure, sought, "error" if others else None)
 
 
-def _filtered_away(case: Case, up: list[PortView]) -> Set | None:
-    """The filter that fits no active port."""
+def _filtered_away(case: Case, node: str, up: list[PortView]) -> Set | None:
+    """The filter of a node that fits none of its active ports."""
     from fabricdoc.explain.rules.selection import fits
 
-    each = case.value("NCCL_IB_HCA")
+    each = in_force(case, "NCCL_IB_HCA", node)
     return each if each and each.value and not any(fits(each.value, port.hca, port.number) for port in up) else None
 
 
@@ -102,35 +120,42 @@ def container_rdma_device_not_accessible(case: Case) -> Answer:
     return Hit(evidence, words(hca=device, node=evidence[0].node), "certain" if refused or opened else "likely")
 
 
-def disabled(case: Case) -> Set | None:
-    """NCCL_IB_DISABLE where it switches the RDMA path off."""
-    found = [each for each in case.values("NCCL_IB_DISABLE") if each.value.strip("\"'") not in ("", "0")]
-    logged = case.values("NCCL_IB_DISABLE", by="log")
+def disabled(case: Case, node: str = "") -> Set | None:
+    """NCCL_IB_DISABLE where it switches the RDMA path off, on a node or anywhere."""
+    told = case.values("NCCL_IB_DISABLE")
+    if node:
+        told = of_node(told, node) or [each for each in told if each.spot.node not in machines(case)]
+    found = [each for each in told if each.value.strip("\"'") not in ("", "0")]
+    logged = [each for each in told if each.by == "log"]
     if logged and all(each.value == "0" for each in logged):
         return None
     return next((each for each in found if each.by == "log"), found[0] if found else None)
 
 
 def ib_disabled_by_env(case: Case) -> Answer:
-    """Switched off, sockets in use, and HCAs are there."""
+    """Switched off, sockets in use on that node, and it has HCAs."""
     off = disabled(case)
     if off is None:
         return None
-    others = [net for net in networks(case) if net != "Socket"]
+    node = off.spot.node
+    mine = networks_of(case, node) if node in machines(case) else networks(case)
+    others = [net for net in mine if net != "Socket"]
     if others:
         return Near(spots(off), f"the ranks use {listing(others)} all the same")
-    up = [port for port in ports(case) if port.active]
-    hints = [each for each in wants_rdma(case) if same(each.spot.node, off.spot.node)]
-    fabric = [seen for seen in case.of("boot.if", "sock.using") if FABRIC.search(seen.spot.text)]
+    sockets = mine.get("Socket", [])
+    up = [port for port in (own_ports(case, node) if node in machines(case) else ports(case)) if port.active]
+    hints = [each for each in wants_rdma(case) if same(each.spot.node, node)]
+    fabric = [seen for seen in of_node(case.of("boot.if", "sock.using"), node) if FABRIC.search(seen.spot.text)]
     signs = case.sign("hca-in-lspci", "rdma-passed")
     if not up and not hints and not fabric and not signs:
         why = "nothing shows that these nodes have HCAs, so sockets may be meant"
-        return Near(spots(off, uses_sockets(case)[:1]), why, ("rdma link or ibv_devinfo of a node",))
+        return Near(spots(off, sockets[:1]), why, ("rdma link or ibv_devinfo of a node",))
     shown = [port.spot for port in up[:2]] or spots(hints[:2]) or spots(fabric[:1], signs[:1])
-    said = [each for each in case.values("NCCL_IB_DISABLE") if each.by == "file"][:1]
-    evidence = spots(off, uses_sockets(case)[:1], said, list(shown))
-    filled = words(value=off.value, node=off.spot.node, hca=listing(port.hca for port in up))
-    return Hit(evidence, filled, "certain" if uses_sockets(case) else "likely")
+    said = of_node(case.values("NCCL_IB_DISABLE", by="file"), node)[:1]
+    apart = elsewhere(case, node)[:1]
+    evidence = spots(off, sockets[:1], said, list(shown), apart)
+    filled = words(value=off.value, node=node, hca=listing(port.hca for port in up))
+    return Hit(evidence, filled, "certain" if sockets else "likely", severity="error" if apart else None)
 
 
 def external_networks(case: Case) -> dict[str, list[Seen]]:
