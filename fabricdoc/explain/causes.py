@@ -17,6 +17,7 @@ from fabricdoc.files import own_folder, parse_toml
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 GENERAL: Mapping[str, str] = {
     "hca": "HCA",
+    "device": "HCA",
     "node": "this node",
     "other": "the other node",
     "right": "N",

@@ -16,6 +16,7 @@ from fabricdoc.explain.views import (
     gid_rows,
     ipv4_of,
     is_link_local,
+    parsed,
     subnet,
 )
 from fabricdoc.nccl import QueuePairFailure
@@ -25,6 +26,10 @@ ELSEWHERE = (NO_DEVICE, 101)
 """No such device, network unreachable: the HCA itself can't be used from here, whatever its GID."""
 AUTOMATIC = (2, 21)
 """The first release that chooses the slot by itself (2.21.5); those before take slot 0."""
+PEER, PEERS_HCA = "the peer", "the HCA at the other end"
+"""How an end is called whose log is not there."""
+EMPTY = ("::", "0", "0:0:0:0:0:0:0:0", "0000:0000:0000:0000:0000:0000:0000:0000")
+"""A slot of the table that holds no GID."""
 Tables = dict[tuple[str, str], list[GidRow]]
 
 
@@ -79,6 +84,7 @@ def _filled(case: Case, each: Set, row: GidRow | None, good: list[GidRow]) -> di
     return words(
         index=each.value,
         hca=hca,
+        device=hca,
         node=node or each.spot.node,
         right=good[0].index if good else "",
         address=good[0].ipv4 if good else "",
@@ -91,7 +97,7 @@ def wrong_gid_index(case: Case) -> Answer:
     each = pinned(case)
     index = index_of(each) if each else None
     if each is None or index is None:
-        return _old_default(case)
+        return _old_default(case) or _empty_unpinned(case)
     bad: list[tuple[GidRow | None, list[GidRow]]] = []
     for rows in tables(case).values():
         row, good = at(rows, index), right(rows)
@@ -122,21 +128,50 @@ def _old_default(case: Case) -> Answer:
     return None
 
 
+def _empty_unpinned(case: Case) -> Answer:
+    """An end has an empty GID and no pin is told: NCCL chooses none such by itself, so one is set there."""
+    sought = ("NCCL_IB_GID_INDEX in a log or a file of that node", "its GID table")
+    for seen, hca in _empty_here(case):
+        return Hit(spots(seen), words(hca=hca, node=seen.spot.node), "likely", sought)
+    far = _empty_at_the_peer(case)
+    return Hit(spots(far[:2]), words(hca=PEERS_HCA, node=PEER), "likely", sought) if far else None
+
+
 def _wrong_by_log(case: Case, each: Set, index: int) -> Answer:
     """No table is told: the errors say what the slot held."""
-    empty = [seen for seen, pair in failed_pairs(case) if pair.gid_index == index and pair.local_gid in ("::", "0")]
+    empty = [seen for seen, pair in failed_pairs(case) if pair.gid_index == index and pair.local_gid in EMPTY]
     queries = [seen for seen in case.of("err.ibv") if seen.groups.get("call") == "ibv_query_gid"]
     refused = [seen for seen, pair in failed_pairs(case) if pair.gid_index == index and pair.errno == 22]
     if empty or queries:
         return Hit(
             spots((empty or queries)[:1], each, (empty or queries)[1:3]), _filled(case, each, None, []), "certain"
         )
+    for seen, hca in _empty_here(case) if not gid_rows(case) else ():
+        filled = words(index=each.value, hca=hca, node=seen.spot.node)
+        return Hit(spots(seen, each), filled, "likely", ("the GID table of this node",))
+    if far := _empty_at_the_peer(case):
+        filled = words(index=each.value, hca=PEERS_HCA, node=PEER)
+        return Hit(spots(far[:2], each), filled, "likely", ("the GID table of the peer",))
     if refused and not gid_rows(case):
         return Hit(spots(refused[:2], each), _filled(case, each, None, []), "likely", ("the GID table of this node",))
     if not tables(case) and case.errors and index == 0:
         v1 = [seen for seen, _error in completions(case)][:1]
         return Hit(spots(each, v1), _filled(case, each, None, []), "possible", ("the GID table",)) if v1 else None
     return None
+
+
+def _empty_here(case: Case) -> list[tuple[Seen, str]]:
+    """Connections whose own end has an empty GID, with the HCA; the index is not looked at."""
+    failed = [(seen, pair.device, pair.local_gid) for seen, pair in failed_pairs(case)]
+    failed += [(seen, one.hca, one.local_gid) for seen, one in completions(case) if one.status == 12]
+    return [(seen, hca) for seen, hca, local in failed if local in EMPTY]
+
+
+def _empty_at_the_peer(case: Case) -> list[Seen]:
+    """Connections whose other end sent an empty GID, while this one has its own."""
+    failed = [(seen, pair.local_gid, pair.remote_gid) for seen, pair in failed_pairs(case)]
+    failed += [(seen, one.local_gid, one.remote_gid) for seen, one in completions(case) if one.status == 12]
+    return [seen for seen, local, remote in failed if remote in EMPTY and local and local not in EMPTY]
 
 
 def gid_index_link_local(case: Case) -> Answer:
@@ -150,18 +185,28 @@ def gid_index_link_local(case: Case) -> Answer:
         if row and row.version == 2 and not row.ipv4 and row.link_local and good:
             failing = case.of("err.modify_qp", "err.ibv")[:1]
             return Hit(spots(each, row.spot, good[0].spot, failing), _filled(case, each, row, good), "certain")
-    for seen, pair in failed_pairs(case):
-        if pair.gid_index == index and pair.local_gid.lower().startswith("fe80"):
+    return _link_local_by_log(case, each, index)
+
+
+def _link_local_by_log(case: Case, each: Set, index: int) -> Answer:
+    """The same at either end of a failing connection, whosever log tells it; the peer's index is taken to be the pin's.
+
+    fe80 at this end proves it; 169.254.x, or the peer's end, makes it likely, where the other end is another kind.
+    """
+    pairs = [(seen, pair) for seen, pair in failed_pairs(case) if pair.gid_index == index]
+    for seen, pair in pairs:
+        if pair.local_gid.lower().startswith("fe80"):
             filled = words(index=each.value, hca=pair.device, node=seen.spot.node, gid=pair.local_gid)
             return Hit(spots(seen, each), filled, "certain")
-    for seen, pair in failed_pairs(case):
-        if pair.gid_index == index and is_link_local(pair.local_gid) and not is_link_local(pair.remote_gid):
-            filled = words(index=each.value, hca=pair.device, node=seen.spot.node, gid=pair.local_gid)
+    ends = [(seen, pair.device, pair.local_gid, pair.remote_gid) for seen, pair in pairs]
+    ends += [(seen, one.hca, one.local_gid, one.remote_gid) for seen, one in completions(case) if one.status == 12]
+    for seen, hca, local, remote in ends:
+        if is_link_local(local) and (local.lower().startswith("fe80") or (remote and not is_link_local(remote))):
+            filled = words(index=each.value, hca=hca, node=seen.spot.node, gid=local)
             return Hit(spots(seen, each), filled, "likely", ("the GID table of this node",))
-    for seen, error in completions(case):
-        if error.status == 12 and error.local_gid.lower().startswith("fe80"):
-            filled = words(index=each.value, hca=error.hca, node=seen.spot.node, gid=error.local_gid)
-            return Hit(spots(seen, each), filled, "likely")
+        if is_link_local(remote) and local and not is_link_local(local):
+            filled = words(index=each.value, hca=PEERS_HCA, node=PEER, gid=remote)
+            return Hit(spots(seen, each), filled, "likely", ("the GID table of the peer",))
     return None
 
 
@@ -273,21 +318,29 @@ def gid_auto_selected_link_local(case: Case) -> Answer:
     for seen, pair in failed_pairs(case):
         if pair.local_gid.lower().startswith("fe80") and (pair.errno not in ELSEWHERE or _bare(case, seen, pair)):
             return _automatic(case, seen, pair.device, pair.local_gid)
-        if ipv4_of(pair.local_gid) and is_link_local(pair.local_gid) and not is_link_local(pair.remote_gid):
+        if _zeroconf(pair.local_gid, pair.remote_gid):
             return _automatic(case, seen, pair.device, ipv4_of(pair.local_gid))
     for seen, pair in failed_pairs(case):
-        if pair.remote_gid.lower().startswith("fe80") and pair.errno == INVALID and not both_kinds(case):
-            filled = words(hca=pair.device, node="the peer", gid=pair.remote_gid)
-            return Hit(spots(seen), filled, "likely", ("show_gids of the peer",))
+        if _zeroconf(pair.remote_gid, pair.local_gid):
+            return _automatic_at_the_peer(case, seen, pair.device, ipv4_of(pair.remote_gid))
+        known = pair.local_gid and pair.local_gid not in EMPTY
+        if pair.remote_gid.lower().startswith("fe80") and known and pair.errno not in ELSEWHERE:
+            return _automatic_at_the_peer(case, seen, pair.device, pair.remote_gid)
     for seen, error in completions(case):
         if error.status == 12 and error.local_gid.lower().startswith("fe80"):
             return _automatic(case, seen, error.hca, error.local_gid)
+        if error.status == 12 and _zeroconf(error.local_gid, error.remote_gid):
+            return _automatic(case, seen, error.hca, ipv4_of(error.local_gid))
+        if error.status == 12 and _zeroconf(error.remote_gid, error.local_gid):
+            return _automatic_at_the_peer(case, seen, error.hca, ipv4_of(error.remote_gid))
+        if error.status == 12 and error.local_gid and error.remote_gid.lower().startswith("fe80"):
+            return _automatic_at_the_peer(case, seen, error.hca, error.remote_gid)
     bare = [rows for rows in tables(case).values() if not any(row.ipv4 and not row.link_local for row in rows)]
     if any(pair.local_gid and not is_link_local(pair.local_gid) for _seen, pair in failed_pairs(case)):
         return None
     if bare and (unconnected(case) or timeouts(case)):
         row = bare[0][0]
-        filled = words(hca=row.hca, node=row.node, gid=row.gid)
+        filled = words(hca=row.hca, device=row.hca, node=row.node, gid=row.gid)
         return Hit(
             spots((unconnected(case) or timeouts(case))[:1], row),
             filled,
@@ -313,7 +366,29 @@ def _automatic(case: Case, seen: Seen, hca: str, gid: str) -> Answer:
         why = "the table of this HCA has an IPv4 RoCE v2 GID that NCCL would have taken"
         return Near(spots(seen, rows[0].spot), why, ("a table without such a GID",))
     table = [row.spot for row in gid_rows(case, seen.spot.node, hca)][:2]
-    return Hit(spots(seen, table), words(hca=hca, node=seen.spot.node, gid=gid), "certain" if table else "likely")
+    return Hit(
+        spots(seen, table), words(hca=hca, device=hca, node=seen.spot.node, gid=gid), "certain" if table else "likely"
+    )
+
+
+def _zeroconf(gid: str, other: str) -> bool:
+    """Whether a GID maps 169.254.x, and the one at the other end is of no such kind."""
+    return bool(ipv4_of(gid)) and is_link_local(gid) and bool(other) and not is_link_local(other)
+
+
+def _automatic_at_the_peer(case: Case, seen: Seen, hca: str, gid: str) -> Answer:
+    """The same seen from the other side: the peer sent a link-local GID."""
+    if mixed := both_kinds(case):
+        why = "NCCL's list holds InfiniBand ports too: these have no IPv4 GID by their nature"
+        return Near(spots(seen, mixed), why, ("a list of Ethernet ports alone",))
+    others = [row for row in gid_rows(case) if row.node != seen.spot.node]
+    owner = next(((row.node, row.hca) for row in others if parsed(row.address) == parsed(gid)), None)
+    better = [row for row in others if owner == (row.node, row.hca) and row.routable]
+    if better:
+        why = "the table of the peer's HCA has an IPv4 RoCE v2 GID that NCCL would have taken"
+        return Near(spots(seen, better[0].spot), why, ("a table without such a GID",))
+    filled = words(hca=owner[1] if owner else PEERS_HCA, node=owner[0] if owner else PEER, gid=gid)
+    return Hit(spots(seen), filled, "likely", ("show_gids of the peer",))
 
 
 def gid_choice_zeroconf(case: Case) -> Answer:
@@ -349,7 +424,7 @@ def gid_missing_at_one_end(case: Case) -> Answer:
     for seen, pair in failed_pairs(case):
         ends = pair.local_gid.lower(), pair.remote_gid.lower()
         bare = [gid.startswith("fe80") for gid in ends]
-        if pinned(case) is None and pair.errno not in ELSEWHERE and bare[0] != bare[1] and "::" not in ends:
+        if pinned(case) is None and pair.errno not in ELSEWHERE and bare[0] != bare[1] and not set(ends) & set(EMPTY):
             where = "this end" if bare[0] else "the peer"
             return Hit(spots(seen), words(hca=pair.device, node=seen.spot.node, end=where), "likely")
     return None

@@ -181,8 +181,19 @@ def rdma_path_timeout(case: Case) -> Answer:
     first = found[0]
     ends = next(((local, remote, hca) for seen, hca, local, remote in pairs_of(case) if seen is first), ("", "", ""))
     filled = words(local=ends[0], remote=ends[1], hca=ends[2], node=first.spot.node)
-    sought = ("a port event", "a GID that is wrong", "unequal MTU", "another subnet", "a short time-out")
-    return Hit(spots(found[:2]), filled, "likely", sought)
+    sought = ["a port event", "unequal MTU", "a short time-out"]
+    told = pairs_of(case)
+    if told and all(_proper(local) and _proper(remote) for _seen, _hca, local, remote in told):
+        sought.insert(1, "a GID that is wrong")
+    if told and all(subnet(local) == subnet(remote) for _seen, _hca, local, remote in told):
+        sought.insert(-1, "another subnet")
+    return Hit(spots(found[:2]), filled, "likely", tuple(sought))
+
+
+def _proper(text: str) -> bool:
+    """Whether an end's address is one that reaches beyond the cable."""
+    plain = parsed(text)
+    return plain is not None and not plain.is_link_local and not plain.is_unspecified
 
 
 def hca_health(case: Case) -> Answer:

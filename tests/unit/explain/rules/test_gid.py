@@ -243,8 +243,51 @@ def test_a_peer_without_an_address_is_told_as_the_peers() -> None:
 def test_a_peer_that_does_not_answer_from_a_link_local_gid_misses_an_address() -> None:
     line = modify_qp(110, "Connection timed out", "mlx5_0", "::ffff:10.1.0.6", BARE, index=3)
     document = told({"a.log": log("alpha", version("2.28.9"), line)})
-    assert document.verdict == "gid-missing-at-one-end"
-    assert "the peer" in document.findings[0].cause
+    assert document.verdict == "gid-auto-selected-link-local"
+    [behind] = [one for one in document.considered if one.id == "gid-missing-at-one-end"]
+    assert "the peer" in behind.why
+
+
+GOOD, ZEROCONF, NO_GID = "::ffff:10.1.0.6", "::ffff:169.254.7.7", "::"
+ODD = {
+    "fe80, pinned": (PIN.format(3), BARE, "gid-index-link-local"),
+    "169.254, pinned": (PIN.format(3), ZEROCONF, "gid-index-link-local"),
+    "no GID, pinned": (PIN.format(3), NO_GID, "wrong-gid-index"),
+    "fe80": ("", BARE, "gid-auto-selected-link-local"),
+    "169.254": ("", ZEROCONF, "gid-auto-selected-link-local"),
+    "no GID": ("", NO_GID, "wrong-gid-index"),
+}
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("said", "odd", "verdict"), [pytest.param(*row, id=name) for name, row in ODD.items()])
+@pytest.mark.parametrize("number", [110, 12])
+def test_the_answer_does_not_depend_on_whose_log_it_is(
+    number: int, said: str, odd: str, verdict: str, swapped: bool
+) -> None:
+    local, remote = (odd, GOOD) if swapped else (GOOD, odd)
+    line = modify_qp(110, "Connection timed out", "mlx5_0", local, remote, index=3)
+    if number == 12:
+        line = completion(12, local=local, remote=f" {remote}", hca="mlx5_0")
+    document = told({"a.log": log("alpha", version("2.28.9"), *filter(None, [said]), line)})
+    assert document.verdict == verdict
+    assert odd in document.findings[0].evidence[0].text
+    assert "a GID that is wrong" not in document.findings[0].cause
+
+
+def test_a_peer_whose_table_has_a_good_gid_did_not_choose_the_link_local_one_by_itself() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", GOOD, BARE, index=3)
+    table = gids(("mlx5_1", 0, FE80, "v2"), ("mlx5_1", 3, "10.1.0.9", "v2"))
+    document = told({"alpha.log": log("alpha", version("2.28.9"), line), "bravo_show_gids.txt": table})
+    assert document.verdict != "gid-auto-selected-link-local"
+    assert "gid-auto-selected-link-local" in [one.id for one in document.considered]
+
+
+def test_two_ends_of_one_kind_are_not_told_apart_by_a_pin() -> None:
+    line = modify_qp(110, "Connection timed out", "mlx5_0", GOOD, "::ffff:10.1.0.9", index=3)
+    document = told({"a.log": log("alpha", version("2.28.9"), PIN.format(3), line)})
+    assert document.verdict == "rdma-path-timeout"
+    assert "a GID that is wrong" in document.findings[0].cause
 
 
 UNREACHABLE = modify_qp(101, "Network is unreachable", "mlx5_1", BARE, "::ffff:10.1.0.6", index=1)
