@@ -118,7 +118,7 @@ def test_a_node_without_a_way_out_has_other_troubles() -> None:
 
 
 @settings(max_examples=40)
-@given(st.text(max_size=40))
+@given(st.text(max_size=40).filter(lambda text: "{" not in text))  # which `ids` takes for a word left unfilled
 def test_any_value_is_judged_without_failing(value: str) -> None:
     assert {id for id, *_rest in ids(check_interfaces, spark(value.replace("\0", "")))} <= {
         "socket-ifname-not-found",
