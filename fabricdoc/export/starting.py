@@ -66,7 +66,7 @@ def _check_nodes(fabric: Fabric) -> None:
 
 def _nodes(fabric: Fabric) -> str:
     """`--nodes` as it was typed, or as the scan names them."""
-    named = {one.name: one.target for one in (*fabric.nodes, *fabric.failed)}
+    named = {node.name: node.target for node in fabric.nodes} | {lost.name: lost.target for lost in fabric.failed}
     words = (name if name == target else f"{name}={target}" for name, target in named.items())
     return f"--nodes {','.join(map(shlex.quote, words))}"
 
