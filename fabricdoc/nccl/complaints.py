@@ -33,6 +33,8 @@ SEVERITIES: Mapping[str, Severity] = {
     "comment-kept": "error",
     "carriage-return-kept": "error",
     "space-around-equals": "error",
+    "refused-by-its-reader": "error",
+    "value-not-text": "error",
     "duplicate-variable": "info",
     "nccl-setting-shadowed": "info",
     "must-agree-differs": "error",

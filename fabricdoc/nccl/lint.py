@@ -19,6 +19,7 @@ from fabricdoc.nccl.lint_documents import yaml_lines
 from fabricdoc.nccl.lint_formats import detect_format
 from fabricdoc.nccl.lint_json import json_lines
 from fabricdoc.nccl.lint_lines import conf_lines, docker_lines, systemd_lines
+from fabricdoc.nccl.lint_refusals import refused
 from fabricdoc.nccl.lint_settings import (
     FIRST_WINS,
     LONGEST,
@@ -47,13 +48,17 @@ ONCE = frozenset({"carriage-return-kept"})
 
 
 class Source(NamedTuple):
-    """A file taken apart; `node` is whose it is ("" where nothing says), `cut` that it holds more than was read."""
+    """A file taken apart; `node` is whose it is ("" where nothing says), `cut` that it holds more than was read.
+
+    `refused` says why its reader takes nothing of it.
+    """
 
     file: str
     form: Format
     settings: tuple[Setting, ...]
     node: str = ""
     cut: bool = False
+    refused: tuple[Remark, ...] = ()
 
     def parts(self) -> tuple[Source, ...]:
         """The same file once for each environment in it.
@@ -85,22 +90,31 @@ def settings_of(
 
 
 def read_source(
-    name: str, text: str, form: Format | None = None, release: Release | None = None, node: str = ""
+    name: str,
+    text: str,
+    form: Format | None = None,
+    release: Release | None = None,
+    node: str = "",
+    encoding: str = "utf-8",
 ) -> Source:
-    """A file taken apart; `detect_format` tells a format that is not given. Raises ValueError for JSON that is none."""
+    """A file taken apart; `detect_format` tells a format that is not given. Raises ValueError for JSON that is none.
+
+    `encoding` is what the text was decoded from, as `refused` takes it.
+    """
     form = form or detect_format(name, text)
     body = text if form == "nccl.conf" else text.removeprefix("\ufeff")
     lines = body.split("\n")
     if form != "json":
         lines = [line[:LONGEST] for line in lines]
     found = tuple(islice(_PARSERS[form](lines, release), MOST_SETTINGS + 1))
-    return Source(name, form, found[:MOST_SETTINGS], node, cut=len(found) > MOST_SETTINGS)
+    why = refused(name, form, body, encoding)
+    return Source(name, form, found[:MOST_SETTINGS], node, cut=len(found) > MOST_SETTINGS, refused=why)
 
 
 def lint_text(name: str, text: str, form: Format | None = None, release: Release | None = None) -> tuple[Remark, ...]:
     """Everything wrong with the settings of one file, in the order of its lines. Raises ValueError as `settings_of`."""
     source = read_source(name, text, form, release)
-    remarks = [one for part in source.parts() for one in lint_unit([part], Nccl(release))]
+    remarks = [one for part in source.parts() or (source,) for one in lint_unit([part], Nccl(release))]
     return in_order(remarks)
 
 
@@ -131,7 +145,7 @@ def lint_unit(layers: Sequence[Source], nccl: Nccl = ANY, node: str = "") -> tup
     First how lines are written and what a stronger line hides, then the values that win and how they play together.
     """
     last = winners(layers)
-    remarks: list[Remark] = []
+    remarks: list[Remark] = [remark for source in layers for remark in source.refused]
     written: set[tuple[str, str, int]] = set()
     for source in layers:
         for setting in source.settings:

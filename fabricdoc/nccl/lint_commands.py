@@ -15,6 +15,7 @@ from fabricdoc.nccl.complaints import Complaint
 from fabricdoc.nccl.lint_json import variables_in
 from fabricdoc.nccl.lint_settings import Setting
 from fabricdoc.nccl.lint_shell import Text, Word, words_between
+from fabricdoc.nccl.lint_writing import Style
 from fabricdoc.nccl.versions import Release
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -95,11 +96,20 @@ def _setting(name: str, value: str, word: Word, lines: list[str], text: Text, sc
     line = lines[word.line - 1].removesuffix("\r")
     found = line.find(name, word.column - 1)
     column = (found if found >= 0 else word.column - 1) + 1
+    style = _style(line, found, word)
     if text.whole[word.stop : word.stop + 2] not in ("\r", "\r\n"):
-        return Setting(name, value, word.line, column, line, scope=scope)
+        return Setting(name, value, word.line, column, line, scope=scope, style=style)
     message = "the line ends in CR, which a shell takes as part of the value"
     wrong = Complaint("carriage-return-kept", name, message, "save the file with Unix line ends")
-    return Setting(name, value, word.line, column, line, (wrong,), scope)
+    return Setting(name, value, word.line, column, line, (wrong,), scope, style)
+
+
+def _style(line: str, at: int, word: Word) -> Style:
+    """Whether the assignment stands alone behind `export` or a Dockerfile's ENV; JSON within a command is JSON."""
+    if word.inner[1] and word.text.startswith("{"):
+        return "json"
+    opener = line[: max(at, 0)].strip().rstrip("\"'")
+    return "export" if opener == "export" else "ENV" if opener == "ENV" else "shell"
 
 
 def _assignments(text: Text, start: int, end: int, depth: int, base: int) -> Iterator[tuple[Assigned, int]]:

@@ -16,7 +16,8 @@ from fabricdoc.nccl.lint_settings import Place, Remark
 from fabricdoc.nccl.masking import masked
 
 ORDER: tuple[Severity, ...] = ("error", "warning", "info")
-_FIX = re.compile(r"[A-Z][A-Z0-9_]*=", re.ASCII)
+_FIX = re.compile(r"""(?:- |export |ENV |Environment=)?"?[A-Z][A-Z0-9_]*(?:=|"?: ")|"?value"?: \"""", re.ASCII)
+"""A fix that is a line to write, in one of the forms of files."""
 
 
 def by_severity(remarks: Sequence[Remark]) -> tuple[Remark, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fabricdoc.nccl.complaints import Complaint, Severity
 from fabricdoc.nccl.lint_settings import Setting, column_of
@@ -62,8 +63,7 @@ def conf_lines(lines: list[str], release: Release | None = None) -> Iterator[Set
 
 
 def _with(setting: Setting, complaint: Complaint) -> Setting:
-    wrong = (*setting.wrong, complaint)
-    return Setting(setting.name, setting.value, setting.line, setting.column, setting.text, wrong)
+    return replace(setting, wrong=(*setting.wrong, complaint))
 
 
 def _kept(name: str, value: str, number: int, text: str, by: str) -> Setting:
@@ -129,4 +129,4 @@ def systemd_lines(lines: list[str], _release: Release | None = None) -> Iterator
             for word in words_of([text[start:].removesuffix("\r")]):
                 name, equals, value = word.text.partition("=")
                 if equals and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
-                    yield Setting(name, value, number, column_of(text, name, start), text)
+                    yield Setting(name, value, number, column_of(text, name, start), text, style="systemd")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from fabricdoc.nccl.complaints import Complaint
+from fabricdoc.nccl.lint_writing import Style, written
 
 Format = Literal["docker", "shell", "nccl.conf", "systemd", "command", "yaml", "json"]
 FORMATS: tuple[Format, ...] = ("docker", "shell", "nccl.conf", "systemd", "command", "yaml", "json")
@@ -31,7 +32,8 @@ class Setting:
     """One variable as its reader takes it; `line` and `column` count from 1, `text` is the line without its end.
 
     `wrong` are complaints on how it is written, whatever the value means. `scope` tells apart the environments of one
-    file: those of two containers are no set.
+    file: those of two containers are no set. `style` is how it is written there, for what to write instead; `named`
+    where its name stands, if that is another line than the value's.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Setting:
     text: str
     wrong: tuple[Complaint, ...] = ()
     scope: int = 0
+    style: Style = ""
+    named: tuple[int, str] | None = None
 
     def place(self, file: str) -> Place:
         """Where it stands in that file."""
@@ -74,7 +78,15 @@ def column_of(text: str, part: str, after: int = 0) -> int:
 def remark_on(
     setting: Setting, complaint: Complaint, file: str, also: tuple[Place, ...] = (), node: str = ""
 ) -> Remark:
-    """The complaint at its culprit in the setting's line: the part of the value it names, else the variable's name."""
+    """The complaint at its culprit in the setting's line: the part of the value it names, else the variable's name.
+
+    Its fix is written as the setting is.
+    """
+    complaint = replace(complaint, fix=written(complaint.fix, setting.name, setting.style))
+    if setting.named is not None and (not complaint.culprit or complaint.culprit not in setting.text):
+        line, text = setting.named
+        column = column_of(text, setting.name)
+        return Remark(complaint, file, line, column, len(setting.name), text.removesuffix("\r"), also, node)
     text = setting.text.removesuffix("\r")
     after = 0 if complaint.id == "export-kept" else setting.column - 1
     part = complaint.culprit

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fabricdoc.nccl.complaints import Complaint
-from fabricdoc.nccl.hazards import check_hazards
+from fabricdoc.nccl.hazards import check_hazards, hazards
 from fabricdoc.nccl.lists import check_list, has_grammar
 from fabricdoc.nccl.numbers import NUMBER, read_number
 from fabricdoc.nccl.variables import Variable, catalogue, circulating, nearest
@@ -163,9 +163,7 @@ def _number(variable: Variable, value: str) -> Iterator[Complaint]:
         return
     match = NUMBER.fullmatch(value)
     if match is None:
-        meant = _YES_NO.get(value.strip().lower())
-        fix = f"{name}={meant}" if meant else f"{name}=NUMBER ({variable.accepted})"
-        yield Complaint("bad-value", name, f"{name} is a number: NCCL reads {shown(value)} as 0", fix, value)
+        yield _no_number(variable, value)
         return
     number, octal = read_number(match[1] + match[2])
     if match[3].strip():
@@ -177,6 +175,30 @@ def _number(variable: Variable, value: str) -> Iterator[Complaint]:
     elif not in_range(number, variable):
         message = f"{number} is out of range: {name} takes {variable.accepted}"
         yield Complaint("out-of-range", name, message, f"{name}={variable.default.split(' ')[0]} is the default", value)
+
+
+def _no_number(variable: Variable, value: str) -> Complaint:
+    """A word where NCCL wants a number: what it does now, which is what 0 does, and what the number meant would do."""
+    name, meant = variable.name, _YES_NO.get(value.strip().lower())
+    message = f"{name} is a number: NCCL reads {shown(value)} as 0"
+    if meant is None:
+        return Complaint("bad-value", name, message, f"{name}=NUMBER ({variable.accepted})", value)
+    if meant == "0":
+        return Complaint("bad-value", name, f"{message}, as is meant here", f"{name}=0", value, level="warning")
+    default = NUMBER.match(variable.default)
+    is_default = default is None or not read_number(default[1] + default[2])[0]
+    now = "so it does nothing" if is_default else "so it is switched off, which without this line it is not"
+    fix = f"{name}=1"
+    if is_default and ("DISABLE" in name or any(hazard.holds("1") for hazard in hazards().get(name, ()))):
+        fix = f"{name}=0 for what is now, 1 for what the word says"
+    message = f"{message}, {now}. With 1: {_from_one(variable.effect)}"
+    return Complaint("bad-value", name, message, fix, value)
+
+
+def _from_one(effect: str) -> str:
+    """The catalogue's words on a variable as those on its value 1."""
+    plain = effect.removeprefix("1 ")
+    return plain[:1].lower() + plain[1:] if plain[1:2].islower() else plain
 
 
 def in_range(number: int, variable: Variable) -> bool:

@@ -5,6 +5,7 @@ Takes remarks as `fabricdoc.nccl` gives them (by their attributes), already made
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,21 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 STYLES = {"error": BAD, "warning": WARN, "info": DIM}
-PASTED = ("NCCL_", "GLOO_", "TP_", "UCX_", "TORCH_")
+PASTED = re.compile(r"""(?:- |export |ENV |Environment=)?"?[A-Z][A-Z0-9_]*"?(?:=|: )\S+|value: "[^" ]*\"""")
+"""A fix that is a line to paste and no sentence: it is never wrapped."""
 
 
 def render_settings(
-    remarks: Sequence[Any], shown: Sequence[Sequence[str]], told: Sequence[str], files: int
+    remarks: Sequence[Any], shown: Sequence[Sequence[str]], told: Sequence[str], files: int, settings: int
 ) -> list[RenderableType]:
-    """Every remark, then the counts; `shown` has for each its line and pointer, `told` what it was judged for."""
+    """Every remark, then the counts; `shown` has for each its line and pointer, `told` what it was judged for.
+
+    `settings` were read in `files`; of none nothing is said to be right.
+    """
     parts: list[RenderableType] = []
     for remark, lines in zip(remarks, shown, strict=True):
         parts += [*_remark(remark, lines), line()]
-    return [*parts, line(*_counts(remarks, files)), *(line((one, DIM)) for one in told)]
+    return [*parts, line(*_counts(remarks, files, settings)), *(line((one, DIM)) for one in told)]
 
 
 def _remark(remark: Any, lines: Sequence[str]) -> Iterator[RenderableType]:
@@ -45,16 +50,19 @@ def _remark(remark: Any, lines: Sequence[str]) -> Iterator[RenderableType]:
 
 
 def _fix(fix: str) -> RenderableType:
-    if fix.startswith(PASTED) and "=" in fix and " " not in fix:
+    if PASTED.fullmatch(fix):
         return Unwrapped(("fix: ", BOLD), fix)
     return line(("fix: ", BOLD), fix)
 
 
-def _counts(remarks: Sequence[Any], files: int) -> list[Words]:
+def _counts(remarks: Sequence[Any], files: int, settings: int) -> list[Words]:
     found = [remark.complaint.severity for remark in remarks]
     words: list[Words] = []
     for severity in STYLES:
         if count := found.count(severity):
             noun = "note" if severity == "info" else severity
             words += [", "] * bool(words) + [(counted(count, noun), STYLES[severity])]
-    return [*(words or [("nothing wrong", "green")]), f" in {counted(files, 'file')}"]
+    where = f" in {counted(settings, 'setting')} of {counted(files, 'file')}"
+    if not settings and not words:
+        return [("nothing was judged", WARN), f": no settings in {counted(files, 'file')}"]
+    return [*(words or [("nothing wrong", "green")]), where]

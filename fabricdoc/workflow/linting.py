@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +25,7 @@ from fabricdoc.nccl import (
     arranged,
     as_findings,
     by_severity,
+    catalogue,
     chosen_nccl,
     harmless,
     in_order,
@@ -43,6 +44,7 @@ MOST_BYTES = 8 << 20
 MOST_REMARKS = 500
 """Remarks that are told, the worst first: nobody mends more at a time, and hostile files have thousands."""
 STDIN = "-"
+NO_SETTINGS = "no settings were found in it"
 
 
 class Linted(NamedTuple):
@@ -52,6 +54,7 @@ class Linted(NamedTuple):
     files: tuple[dict[str, Any], ...]
     told: tuple[str, ...]
     after: tuple[str, str] | None
+    count: int = 0
 
     @property
     def has_errors(self) -> bool:
@@ -90,8 +93,10 @@ def lint_files(
         remarks += judge_scan(units, fabric, node, meant)
     ordered = by_severity(in_order(remarks))
     found = ordered[:MOST_REMARKS]
-    told = _told(meant, fabric, len(ordered) - len(found))
-    return Linted(found, tuple(map(_told_of, sources)), told, _after(found, words, scan, fabric))
+    told = (*_empty(sources), *_told(meant, fabric, len(ordered) - len(found)))
+    count = sum(len(source.settings) for source in sources)
+    after = _after(found, words, scan, fabric) if count or found else None
+    return Linted(found, tuple(map(_told_of, sources)), told, after, count)
 
 
 def _of_unit(unit: Unit, units: Sequence[Unit], meant: Nccl) -> list[Remark]:
@@ -102,9 +107,9 @@ def _of_unit(unit: Unit, units: Sequence[Unit], meant: Nccl) -> list[Remark]:
 def _source(word: str, form: str, meant: Nccl, node: str) -> Source:
     whose, file = _split(word)
     wanted: Format | None = next((one for one in FORMATS if one == form), None)
-    text = _text(file)
+    text, encoding = _text(file)
     try:
-        return read_source("<stdin>" if file == STDIN else file, text, wanted, meant.release, whose or node)
+        return read_source("<stdin>" if file == STDIN else file, text, wanted, meant.release, whose or node, encoding)
     except ValueError as error:
         raise InputError(f"{harmless(file)} is no JSON: {error}", fix="--format says how it is to be read") from error
 
@@ -115,7 +120,8 @@ def _split(word: str) -> tuple[str, str]:
     return ("", word) if not equals or not node or is_file(Path(word)) or "/" in node else (node, file)
 
 
-def _text(file: str) -> str:
+def _text(file: str) -> tuple[str, str]:
+    """The text, and what it was decoded from: `utf-8`, `utf-16`, or `utf-8?` where bytes of it were none."""
     data = (
         sys.stdin.buffer.read(MOST_BYTES + 1) if file == STDIN else read_bytes(Path(file), harmless(file), MOST_BYTES)
     )
@@ -125,8 +131,11 @@ def _text(file: str) -> str:
             fix="name the env file itself",
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8", "replace")
+        return data.decode("utf-16", "replace"), "utf-16"
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace"), "utf-8?"
 
 
 def _fabric(scan: Sequence[Path]) -> Fabric:
@@ -151,9 +160,19 @@ def _nccl_of(fabric: Fabric) -> Nccl:
 
 def _told_of(source: Source) -> dict[str, Any]:
     note = f"only the first {len(source.settings)} settings were judged" if source.cut else ""
+    note = note if source.settings else NO_SETTINGS
     last = max((setting.line for setting in source.settings), default=0)
     name = source.file.encode("utf-8", "replace").decode("utf-8")
     return {"name": name, "kinds": [source.form], "node": source.node, "lines": last, "note": note}
+
+
+def _empty(sources: Sequence[Source]) -> Iterator[str]:
+    """Files in which there was nothing to judge, and as what those without a setting were read."""
+    for source in sources:
+        if not source.settings:
+            yield f"no settings found in {harmless(source.file)}, read as {source.form} (--format says otherwise)"
+        elif not any(one.name.startswith("NCCL_") or one.name in catalogue() for one in source.settings):
+            yield f"no setting in {harmless(source.file)} is NCCL's, or of a program around it that is judged here"
 
 
 def _told(meant: Nccl, fabric: Fabric | None, left_out: int) -> tuple[str, ...]:

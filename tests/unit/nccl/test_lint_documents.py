@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.nccl.lint import lint_text
 from fabricdoc.nccl.lint_documents import scalar, yaml_lines
 from fabricdoc.nccl.lint_json import json_lines
 
@@ -85,3 +86,39 @@ def test_more_forms(lines: list[str], expected: list[tuple[str, str, int]]) -> N
 def test_documents_of_one_file_are_environments_of_their_own() -> None:
     lines = ["data:", "  A_B: 1", "---", "data:", "  A_B: 2"]
     assert [one.scope for one in yaml_lines(lines)] == [0, 3]
+
+
+def test_an_item_with_a_blank_before_its_equals_sets_another_name() -> None:
+    text = "services:\n  w:\n    environment:\n      - NCCL_ALGO = Ring\n      - 'NCCL_SOCKET_IFNAME =eth0'\n"
+    found = [one for one in lint_text("blank.yaml", text) if one.complaint.id == "space-around-equals"]
+    assert [(one.line, one.complaint.severity, one.complaint.fix) for one in found] == [
+        (4, "error", "- NCCL_ALGO=Ring"),
+        (5, "error", "- NCCL_SOCKET_IFNAME=eth0"),
+    ]
+    assert "'NCCL_ALGO '" in found[0].complaint.message
+
+
+def test_a_comment_behind_an_item_is_yamls_and_no_part_of_the_value() -> None:
+    assert yaml("environment:", "  - A_B=1 # why", "  - C_D=x#y") == [("A_B", "1", 2), ("C_D", "x#y", 3)]
+
+
+@pytest.mark.parametrize("value", ["22", "0x10", "1e3", "1.5", "true", "no", "off", "-1", ".5"])
+def test_a_value_that_is_no_text_for_kubernetes(value: str) -> None:
+    pod = f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - env:\n    - name: NCCL_X_Y\n      value: {value}\n"
+    (remark,) = (one for one in lint_text("pod.yaml", pod) if one.complaint.id == "value-not-text")
+    assert (remark.complaint.severity, remark.line, remark.text.strip()) == ("error", 7, f"value: {value}")
+    assert remark.complaint.fix == f'value: "{value}"'
+    loose = pod.replace("apiVersion: v1\nkind: Pod\n", "")
+    assert [one.complaint.severity for one in lint_text("x.yaml", loose)] == ["warning", "warning"]
+
+
+@pytest.mark.parametrize("value", ['"22"', "'true'", "INFO", "=mlx5_0", "10.0.0.1", "1,2", "^lo", "", "{{ .x }}"])
+def test_a_value_that_is_text_or_a_templates(value: str) -> None:
+    pod = f"kind: Pod\nenv:\n- name: NCCL_X_Y\n  value: {value}\n- {{name: NCCL_Z, value: {value or '~'}}}\n"
+    assert not [one for one in lint_text("pod.yaml", pod) if one.complaint.id == "value-not-text"]
+
+
+def test_an_unknown_name_is_shown_where_it_stands() -> None:
+    text = 'env:\n- name: NCCL_IB_GID_INDX\n  value: "3"\n'
+    (remark,) = lint_text("pod.yaml", text)
+    assert (remark.line, remark.column, remark.width) == (2, 9, len("NCCL_IB_GID_INDX"))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricdoc.nccl.lint import lint_text
 from fabricdoc.nccl.lint_json import json_lines, variables_in
 from fabricdoc.nccl.lint_settings import LONGEST, MOST_SETTINGS
 
@@ -53,7 +54,7 @@ def test_json_in_a_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"NCCL_NET": true}', '{"NCCL_NET": null}', '{"NCCL": 1}', '{"a b_c": "d"}', "3", '"A_B"']
+    "text", ['{"is_on": true}', '{"NCCL_NET": null}', '{"NCCL": 1}', '{"a b_c": "d"}', "3", '"A_B"']
 )
 def test_what_is_no_variable(text: str) -> None:
     assert found(text) == []
@@ -71,3 +72,16 @@ def test_what_is_said_about_variables_sets_none() -> None:
     assert found('{"variables": {"NCCL_NET": "IB"}, "evidence": {"NCCL_NET": "seen in the log"}}') == [
         ("NCCL_NET", "IB", 1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "fix", "level"),
+    [
+        ('{"NCCL_IB_DISABLE": true}', "true", '"NCCL_IB_DISABLE": "true"', "warning"),
+        ('[{"name": "NCCL_IB_TIMEOUT", "value": 22}]', "22", '"value": "22"', "error"),
+    ],
+)
+def test_a_value_that_is_no_text_is_told(text: str, value: str, fix: str, level: str) -> None:
+    assert found(text)[0][1] == value
+    (remark,) = (one for one in lint_text("x.json", text) if one.complaint.id == "value-not-text")
+    assert (remark.complaint.fix, remark.complaint.severity) == (fix, level)

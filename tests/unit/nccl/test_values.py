@@ -145,7 +145,10 @@ def test_a_complaint_names_what_to_write_instead() -> None:
     (typo,) = check_value("NCCL_IB_HCAS", "mlx5_0")
     assert "NCCL_IB_HCA?" in typo.fix
     (word,) = check_value("NCCL_IB_DISABLE", "true")
-    assert (word.fix, word.culprit) == ("NCCL_IB_DISABLE=1", "true") and "as 0" in word.message
+    assert (word.fix, word.culprit) == (
+        "NCCL_IB_DISABLE=0 for what is now, 1 for what the word says",
+        "true",
+    ) and "as 0" in word.message
     (unit,) = check_value("NCCL_IB_TIMEOUT", "22ms")
     assert (unit.fix, unit.culprit) == ("NCCL_IB_TIMEOUT=22", "ms")
     (quoted,) = check_value("NCCL_SOCKET_IFNAME", "'eth0'")
@@ -190,3 +193,22 @@ def test_no_name_breaks_it(name: str) -> None:
 def test_a_shown_value_is_short_and_printable() -> None:
     assert shown("x" * 500).endswith("...") and len(shown("x" * 500)) < 80
     assert shown("a\x1b[31m").isprintable() and shown(" a") == "' a'"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said", "fix", "severity"),
+    [
+        ("NCCL_IB_DISABLE", "true", "as 0, so it does nothing. With 1: turns the verbs transport off", "0", "error"),
+        ("NCCL_P2P_DISABLE", "yes", "as 0, so it does nothing. With 1: disables CUDA P2P between GPUs", "0", "error"),
+        ("NCCL_GDR_FLUSH_DISABLE", "on", "With 1: skips the read that flushes GPUDirect writes", "0", "error"),
+        ("NCCL_DMABUF_ENABLE", "true", "so it is switched off, which without this line it is not", "1", "error"),
+        ("NCCL_IB_DISABLE", "false", "reads false as 0, as is meant here", "0", "warning"),
+    ],
+)  # fmt: skip
+def test_a_word_for_a_number_is_told_with_what_it_does_now_and_what_the_number_would(
+    name: str, value: str, said: str, fix: str, severity: str
+) -> None:
+    (complaint,) = check_value(name, value)
+    assert said in complaint.message
+    assert complaint.fix.startswith(f"{name}={fix}")
+    assert complaint.severity == severity

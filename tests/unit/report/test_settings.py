@@ -17,7 +17,7 @@ ENV = "NCCL_IB_HCA==mlx5_0, mlx5_1\nNCCL_DEBUG=INFO\nNCCL_IB_TC=\n"
 
 def rendered(remarks: tuple[Remark, ...], shown: Any, told: tuple[str, ...] = (), width: int = 80) -> str:
     lines = [shown_lines(remark, width - 16) for remark in remarks]
-    return str(shown(render_settings(remarks, lines, told, 1), width=width))
+    return str(shown(render_settings(remarks, lines, told, 1, 5), width=width))
 
 
 def test_place_message_line_pointer_and_fix(shown: Any) -> None:
@@ -33,8 +33,15 @@ def test_place_message_line_pointer_and_fix(shown: Any) -> None:
 
 def test_counts_and_what_it_was_judged_for_come_last(shown: Any) -> None:
     text = rendered(lint_text("a.env", ENV), shown, ("judged for NCCL 2.28.9",)).splitlines()
-    assert text[-2:] == ["1 error, 1 warning, 1 note in 1 file", "judged for NCCL 2.28.9"]
-    assert rendered((), shown).splitlines() == ["nothing wrong in 1 file"]
+    assert text[-2:] == ["1 error, 1 warning, 1 note in 5 settings of 1 file", "judged for NCCL 2.28.9"]
+    assert rendered((), shown).splitlines() == ["nothing wrong in 5 settings of 1 file"]
+
+
+def test_where_nothing_was_read_nothing_is_right(shown: Any) -> None:
+    assert shown(render_settings((), (), ("no settings found in a.txt",), 1, 0)).splitlines() == [
+        "nothing was judged: no settings in 1 file",
+        "no settings found in a.txt",
+    ]
 
 
 def test_lines_that_have_part_in_it_are_named(shown: Any) -> None:

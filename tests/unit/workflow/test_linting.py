@@ -12,7 +12,7 @@ from fabricdoc.errors import InputError, UsageError
 from fabricdoc.export import FORMATS, render
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.findings import Findings
-from fabricdoc.workflow.linting import MOST_BYTES, MOST_REMARKS, Linted, lint_files
+from fabricdoc.workflow.linting import MOST_BYTES, MOST_REMARKS, NO_SETTINGS, Linted, lint_files
 from tests.fabrics.healthy import library
 from tests.fabrics.spark import spark_one_cable, spark_one_crossed
 from tests.unit.export.presets_made import pair
@@ -217,3 +217,22 @@ EXAMPLES = sorted(path for path in (Path(__file__).parents[3] / "examples").rglo
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_examples_have_nothing_wrong(path: Path) -> None:
     assert lint_files([str(path)]).remarks == ()
+
+
+def test_how_many_settings_were_read_is_told_and_where_there_are_none() -> None:
+    found = lint_files([put("a.env", "NCCL_NET=IB\nNCCL_IB_TC=106\n"), put("notes.txt", "hello world\n")])
+    assert found.count == 2
+    assert [one["note"] for one in found.files] == ["", NO_SETTINGS]
+    assert found.told[0] == "no settings found in notes.txt, read as shell (--format says otherwise)"
+    empty = lint_files([put("empty.env", "")])
+    assert (empty.count, empty.after, empty.remarks) == (0, None, ())
+    other = lint_files([put("b.env", "MY_OWN=1\n")])
+    assert other.count == 1 and other.told[0].startswith("no setting in b.env is NCCL's")
+
+
+def test_an_env_file_in_utf_16_is_refused_by_docker_and_read_all_the_same() -> None:
+    Path("u16.env").write_bytes("NCCL_DEBUG=INFO\n".encode("utf-16"))
+    assert [one.complaint.id for one in lint_files(["u16.env"]).remarks] == ["refused-by-its-reader", "debug-left-on"]
+    Path("latin.env").write_bytes(b"NCCL_NET=IB\nX_Y=\xe9\n")
+    (remark,) = lint_files(["latin.env"]).remarks
+    assert (remark.complaint.id, remark.line) == ("refused-by-its-reader", 2)
