@@ -8,7 +8,7 @@ Read line by line, in the forms in which environments are written: "NAME: value"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from fabricdoc.nccl.complaints import Complaint, Severity
@@ -132,7 +132,7 @@ def _flow(text: str, number: int, start: int, scope: int, level: Severity | None
         yield from _plain(name, value, number, start + at + 1, text, scope, style)
 
 
-def block_end(lines: list[str], number: int, indent: int) -> int:
+def block_end(lines: Sequence[str], number: int, indent: int) -> int:
     """The number of the last line of a block text that begins behind a line: all that are indented more, or blank."""
     last = number
     while last < len(lines):

@@ -13,7 +13,7 @@ from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.report.cells import BAD, BOLD, Words, line
 from fabricdoc.report.findings import finding_counts, render_findings
-from fabricdoc.report.links import NOT_ASKED, render_links
+from fabricdoc.report.links import render_links
 from fabricdoc.report.lldp import render_lldp
 from fabricdoc.report.nodes import render_failed, render_node
 from fabricdoc.report.selectors import render_selectors
@@ -38,7 +38,7 @@ def render_fabric(fabric: Fabric, part: Part = "all") -> list[RenderableType]:
     parts += [
         piece for failed in fabric.failed for piece in (line(), *render_failed(failed, was_read=failed.name in read))
     ]
-    parts += [line(), *render_links(fabric)] if part == "links" or _links_were_asked(fabric) else []
+    parts += [line(), *render_links(fabric)] if part == "links" or len(fabric.nodes) > 1 else []
     parts += [line(), *neighbours] if (neighbours := render_lldp(fabric)) else []
     parts += [line(), *render_findings(fabric.findings)] if fabric.findings else []
     if fabric.matches:
@@ -68,13 +68,8 @@ def _headline(fabric: Fabric) -> list[Words]:
         words += [f", {counted(len(fabric.links), 'link')} proven"]
     if fabric.failed and not fabric.findings:
         return words
-    unproven = _links_were_asked(fabric) and isinstance(fabric.links, Unknown)
+    unproven = len(fabric.nodes) > 1 and isinstance(fabric.links, Unknown)
     return [*words, ", ", *finding_counts(fabric.findings, unproven=unproven)]
-
-
-def _links_were_asked(fabric: Fabric) -> bool:
-    """Whether the cables were looked at: with one node there are none, and a bare scan says so."""
-    return len(fabric.nodes) > 1 and fabric.links != NOT_ASKED
 
 
 def _linked(fabric: Fabric) -> dict[str, set[str]]:

@@ -5,6 +5,7 @@ Every way shows the same links with what proved them. Graphs for other programs 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,11 @@ MOST_PEERS = 3
 
 def render_links(fabric: Fabric) -> list[RenderableType]:
     """The map as its size allows, or why there is none."""
+    if fabric.links == NOT_ASKED and len(fabric.nodes) > 1:
+        words = (one.name if one.name == one.target else f"{one.name}={one.target}" for one in fabric.nodes)
+        paste = f"fabricdoc scan --nodes {','.join(map(shlex.quote, words))}"
+        reason = "unknown: nobody looked for them; one scan of these nodes together proves them"
+        return [line(("links ", BOLD), (reason, WARN)), indent(Command(paste))]
     if fabric.links == NOT_ASKED:
         return [line(("links ", BOLD), "not looked for: cables need at least two nodes, name them with --nodes")]
     if isinstance(fabric.links, Unknown):

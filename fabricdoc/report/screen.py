@@ -89,7 +89,7 @@ class Screen:
         from fabricdoc.report.settings import render_settings
 
         shown = linted.shown(self._width(self._out) - 16)
-        self._print(self._out, render_settings(linted.remarks, shown, linted.told, len(linted.files), linted.count))
+        self._print(self._out, render_settings(linted.remarks, shown, linted.told, len(linted.files), linted.settings))
 
     def text(self, raw: str) -> None:
         """Text that is itself the result (an env file, a JSON document), as it is."""

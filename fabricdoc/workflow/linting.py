@@ -54,7 +54,7 @@ class Linted(NamedTuple):
     files: tuple[dict[str, Any], ...]
     told: tuple[str, ...]
     after: tuple[str, str] | None
-    count: int = 0
+    settings: int = 0
 
     @property
     def has_errors(self) -> bool:

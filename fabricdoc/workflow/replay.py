@@ -6,6 +6,7 @@ hold that could not be used is a finding too. No node is asked.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,11 +14,16 @@ from pathlib import Path
 
 from fabricdoc.checks import judged
 from fabricdoc.dumps import Note, Replay, read_dumps, save
+from fabricdoc.errors import InputError
 from fabricdoc.fabric import selected, traced
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Evidence, Finding, Severity
 
 SHOWN_NOTES = 8
+EXPLAINED = re.compile(
+    r"\bNCCL (?:INFO|WARN|ERROR|TRACE|version)\b|^\s*(?:export\s+|-e\s+)?(?:NCCL|TORCH_NCCL|GLOO|UCX)_\w+\s*="
+)
+"""How lines begin or look that NCCL logs, and that set a variable."""
 ABOUT: dict[str, tuple[str, Severity, str, str]] = {
     "unreadable": (
         "dump-unreadable",
@@ -30,6 +36,12 @@ ABOUT: dict[str, tuple[str, Severity, str, str]] = {
         "info",
         "These lines are the output of no tool that fabricdoc reads, so nothing was taken from them.",
         "keep the command before its output, as in `$ ibv_devinfo -v`",
+    ),
+    "explained": (
+        "dump-not-recognised",
+        "info",
+        "These lines are NCCL's log or settings: a scan takes nothing from them, `explain` reads them, with the rest.",
+        "",
     ),
     "contradiction": (
         "dump-contradiction",
@@ -44,21 +56,37 @@ ABOUT: dict[str, tuple[str, Severity, str, str]] = {
 def replay_fabric(paths: Sequence[Path], progress: Callable[[str], None] = lambda _: None) -> Fabric:
     """The fabric that the files at or below `paths` tell of, with findings. InputError where they tell of none."""
     progress(f"reading {', '.join(map(str, paths))}")
-    read = read_dumps(paths)
+    try:
+        read = read_dumps(paths)
+    except InputError as error:
+        if error.id != "nothing-readable":
+            raise
+        fix = f"{error.fix}; logs and env files: {_explain(paths)}"
+        raise InputError(error.message, fix=fix, id=error.id) from error
     told = judged(selected(traced(read.fabric())))
-    return told.model_copy(update={"findings": (*read.placed(told.findings), *note_findings(read))})
+    return told.model_copy(update={"findings": (*read.placed(told.findings), *note_findings(read, paths))})
 
 
-def note_findings(read: Replay) -> tuple[Finding, ...]:
-    """One finding per kind of note, with the files and lines meant as evidence."""
+def note_findings(read: Replay, paths: Sequence[Path] = ()) -> tuple[Finding, ...]:
+    """One finding per kind of note, with the files and lines meant as evidence; `paths` are what was named."""
     groups: dict[str, list[Note]] = defaultdict(list)
     for note in read.notes:
-        groups[note.kind].append(note)
-    return tuple(_finding(kind, groups[kind]) for kind in ABOUT if kind in groups)
+        groups["explained" if note.kind == "unrecognised" and _is_explained(note) else note.kind].append(note)
+    return tuple(_finding(kind, groups[kind], paths) for kind in ABOUT if kind in groups)
 
 
-def _finding(kind: str, notes: Sequence[Note]) -> Finding:
+def _is_explained(note: Note) -> bool:
+    """Whether lines that no tool wrote are NCCL's log or settings, which `explain` reads."""
+    return EXPLAINED.search(note.text) is not None
+
+
+def _explain(paths: Sequence[Path]) -> str:
+    return f"fabricdoc explain {' '.join(shlex.quote(str(path)) for path in paths) or 'PATH...'}"
+
+
+def _finding(kind: str, notes: Sequence[Note], paths: Sequence[Path] = ()) -> Finding:
     id, severity, cause, fix = ABOUT[kind]
+    fix = fix or _explain(paths)
     files = list(dict.fromkeys(note.file for note in notes))
     shown = [Evidence(file=note.file, line=note.first, text=_words(note)) for note in notes[:SHOWN_NOTES]]
     hidden = notes[SHOWN_NOTES:]

@@ -61,7 +61,7 @@ def test_no_links_and_unknown_links(samples: Any, shown: Any) -> None:
     none = samples.fabric().model_copy(update={"links": ()})
     assert "links none: no port heard a port of another node" in shown(render_fabric(none))
     bare = samples.fabric().model_copy(update={"links": Unknown(unknown="not asked")})
-    assert "links" not in shown(render_fabric(bare)).replace("links proven", "")
+    assert "links unknown: nobody looked for them" in shown(render_fabric(bare))
     assert "links not looked for: cables need at least two nodes" in shown(render_fabric(bare, "links"))
     assert "unknown" not in shown(render_links(bare))
     unknown = samples.fabric().model_copy(update={"links": Unknown(unknown="needs CAP_NET_RAW")})
@@ -105,7 +105,11 @@ def test_unproven_links_are_no_clean_bill(samples: Any, shown: Any) -> None:
     warned = blind.model_copy(update={"findings": samples.findings[:1]})
     assert ", links not proven\n" in shown(render_fabric(warned))
     unasked = fabric.model_copy(update={"links": Unknown(unknown="not asked")})
-    assert shown(render_fabric(unasked)).startswith("2 nodes, nothing wrong\n")
+    text = shown(render_fabric(unasked))
+    assert text.startswith("2 nodes, nothing wrong seen, links not proven\n")
+    assert "links unknown: nobody looked for them" in text and "  fabricdoc scan --nodes " in text
+    assert fabric_status(unasked) == 3, "a status of 3 has its reason on the screen"
+    assert "links" not in shown(render_fabric(unasked.model_copy(update={"nodes": fabric.nodes[:1]})))
 
 
 def test_a_node_that_was_read_and_then_failed_is_told_apart_from_one_that_could_not_be_read(

@@ -78,7 +78,7 @@ def test_no_links_and_unknown_links_say_why(shown: Any) -> None:
     fabric = crossed_pair()
     for links, wanted in (
         ((), "links none: no port heard a port of another node"),
-        (Unknown(unknown="not asked"), "links not looked for"),
+        (Unknown(unknown="not asked"), "links unknown: nobody looked for them"),
         (Unknown(unknown="needs CAP_NET_RAW"), "links unknown: needs CAP_NET_RAW"),
         (Unknown(unknown="none is listed; name the ports: `--ports p0,p1`"), "\n  --ports p0,p1\n"),
     ):

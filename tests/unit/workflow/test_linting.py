@@ -221,13 +221,13 @@ def test_the_examples_have_nothing_wrong(path: Path) -> None:
 
 def test_how_many_settings_were_read_is_told_and_where_there_are_none() -> None:
     found = lint_files([put("a.env", "NCCL_NET=IB\nNCCL_IB_TC=106\n"), put("notes.txt", "hello world\n")])
-    assert found.count == 2
+    assert found.settings == 2
     assert [one["note"] for one in found.files] == ["", NO_SETTINGS]
     assert found.told[0] == "no settings found in notes.txt, read as shell (--format says otherwise)"
     empty = lint_files([put("empty.env", "")])
-    assert (empty.count, empty.after, empty.remarks) == (0, None, ())
+    assert (empty.settings, empty.after, empty.remarks) == (0, None, ())
     other = lint_files([put("b.env", "MY_OWN=1\n")])
-    assert other.count == 1 and other.told[0].startswith("no setting in b.env is NCCL's")
+    assert other.settings == 1 and other.told[0].startswith("no setting in b.env is NCCL's")
 
 
 def test_an_env_file_in_utf_16_is_refused_by_docker_and_read_all_the_same() -> None:

@@ -81,3 +81,33 @@ def test_every_kind_of_note_has_an_id_of_the_catalogue() -> None:
 def test_saving_names_the_command_that_reads_it_again(tmp_path: Path) -> None:
     command, _why = save_fabric(crossed_pair(), tmp_path / "a b", anonymize=False)
     assert command == f"fabricdoc scan --from '{tmp_path}/a b'"
+
+
+GIDS = "DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n" + (
+    "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t10.0.0.1  \tv2\tens1\n"
+)
+LOG = "a:1:2 [0] NCCL INFO NCCL version 2.28.9+cuda13.0\n"
+
+
+def test_logs_and_settings_beside_dumps_lead_to_explain(tmp_path: Path) -> None:
+    folder = tmp_path / "my ticket"
+    folder.mkdir()
+    for name, text in (
+        ("a_show_gids.txt", GIDS),
+        ("a.log", LOG),
+        ("n.env", "NCCL_IB_GID_INDEX=3\n"),
+        ("x.txt", "hi\n"),
+    ):
+        (folder / name).write_text(text)
+    found = [one for one in replay_fabric([folder]).findings if one.id == "dump-not-recognised"]
+    assert len(found) == 2, "what explain reads, and what nobody reads"
+    (told,) = (one for one in found if "explain" in one.fix[0])
+    assert told.fix == (f"fabricdoc explain '{folder}'",)
+    assert sorted(one.file.rpartition("/")[2] for one in told.evidence) == ["a.log", "n.env"]
+
+
+def test_a_log_alone_leads_to_explain_too(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(LOG)
+    with pytest.raises(InputError, match="tells of a node") as caught:
+        replay_fabric([tmp_path / "a.log"])
+    assert caught.value.fix.endswith(f"fabricdoc explain {tmp_path}/a.log")
