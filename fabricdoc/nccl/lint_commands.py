@@ -19,6 +19,9 @@ from fabricdoc.nccl.lint_writing import Style
 from fabricdoc.nccl.versions import Release
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_SPACED = re.compile(
+    r"[ \t]*(export[ \t]+|ENV[ \t]+)?((?:NCCL|TORCH_NCCL|GLOO|UCX)_[A-Z0-9_]+)[ \t]+=[ \t]*([^\s;&|=]+)", re.ASCII
+)
 DEEPEST = 3
 """Commands in quotes in commands in quotes: how deep they are read."""
 
@@ -90,6 +93,19 @@ def shell_lines(lines: list[str], _release: Release | None = None) -> Iterator[S
     text = Text.of(lines)
     for (name, value, word), scope in _assignments(text, 0, len(text.whole), 0, 0):
         yield _setting(name, value, word, lines, text, scope)
+    for number, line in enumerate(lines, 1):
+        if match := _SPACED.match(line):
+            yield _spaced(match, number, line)
+
+
+def _spaced(match: re.Match[str], number: int, line: str) -> Setting:
+    """`NAME = VALUE`, of which a shell makes three words and sets nothing."""
+    opener, name, value = (match[1] or "").strip(), match[2], match[3].strip("\"'\r")
+    does = "a shell takes the = for a word of its own: nothing is set"
+    does = "docker build takes the = for the beginning of the value" if opener == "ENV" else does
+    style: Style = "ENV" if opener == "ENV" else "export" if opener == "export" else "shell"
+    wrong = Complaint("space-around-equals", name, does, f"{name}={value}")
+    return Setting(name, value, number, match.start(2) + 1, line.removesuffix("\r"), (wrong,), style=style)
 
 
 def _setting(name: str, value: str, word: Word, lines: list[str], text: Text, scope: int) -> Setting:

@@ -22,6 +22,7 @@ _EXPORT = re.compile(r"\s*(?:export|set|declare -x)\s+(.*)", re.DOTALL)
 _COMMENT = re.compile(r"\s+#")
 _OURS = ("NCCL_", "GLOO_", "TP_", "UCX_", "TORCH_NCCL_")
 _EXPANDED = re.compile(r"\$[A-Za-z_{]|^~/")
+_SPACED = re.compile(r"(?<![\w\"'])((?:NCCL|TORCH_NCCL|GLOO|UCX)_[A-Z0-9_]+)[ \t]+=[ \t]*([^\s\"']*)", re.ASCII)
 QUOTES = "\"'"
 DOCKER, NCCL = "docker --env-file", "NCCL"
 STRIPS_CR: Release = (2, 30, 3)
@@ -126,7 +127,17 @@ def systemd_lines(lines: list[str], _release: Release | None = None) -> Iterator
         stripped = text.strip()
         if stripped.startswith("Environment="):
             start = text.index("Environment=") + len("Environment=")
+            yield from _spaced(text, number, start)
             for word in words_of([text[start:].removesuffix("\r")]):
                 name, equals, value = word.text.partition("=")
                 if equals and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
                     yield Setting(name, value, number, column_of(text, name, start), text, style="systemd")
+
+
+def _spaced(text: str, number: int, start: int) -> Iterator[Setting]:
+    """`NAME = VALUE` in a unit: three words, none of which sets anything."""
+    if match := _SPACED.search(text, start):
+        name, value = match[1], match[2].strip("\"'\r")
+        message = "systemd splits at blanks, and ignores a word that sets nothing: the variable stays unset"
+        wrong = Complaint("space-around-equals", name, message, f"{name}={value}")
+        yield Setting(name, value, number, match.start(1) + 1, text, (wrong,), style="systemd")

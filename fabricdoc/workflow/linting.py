@@ -159,8 +159,9 @@ def _nccl_of(fabric: Fabric) -> Nccl:
 
 
 def _told_of(source: Source) -> dict[str, Any]:
-    note = f"only the first {len(source.settings)} settings were judged" if source.cut else ""
-    note = note if source.settings else NO_SETTINGS
+    count = len(source.settings)
+    note = f"{count} setting{'s' if count > 1 else ''} read" if count else NO_SETTINGS
+    note = f"only the first {count} settings were judged" if source.cut else note
     last = max((setting.line for setting in source.settings), default=0)
     name = source.file.encode("utf-8", "replace").decode("utf-8")
     return {"name": name, "kinds": [source.form], "node": source.node, "lines": last, "note": note}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.nccl.lint import lint_text
 from fabricdoc.nccl.lint_commands import shell_lines
 
 pytestmark = pytest.mark.unit
@@ -137,3 +138,21 @@ def test_what_one_command_gets_is_not_what_the_next_gets() -> None:
         ("B_B", "4", 0),
         ("B_B", "5", 7),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "fix"),
+    [
+        ("run.sh", "export NCCL_ALGO = Ring", "export NCCL_ALGO=Ring"),
+        ("run.sh", "  NCCL_ALGO = Ring", "NCCL_ALGO=Ring"),
+        ("Dockerfile", "ENV NCCL_ALGO = Ring", "ENV NCCL_ALGO=Ring"),
+    ],
+)
+def test_a_blank_before_equals_in_a_script_sets_nothing(name: str, line: str, fix: str) -> None:
+    found = [one for one in lint_text(name, f"{line}\n") if one.complaint.id == "space-around-equals"]
+    assert [(one.complaint.fix, one.line) for one in found] == [(fix, 1)]
+
+
+@pytest.mark.parametrize("line", ["[ $NCCL_ALGO = Ring ]", 'if [ "$NCCL_ALGO" == Ring ]; then', "echo NCCL_ALGO = x"])
+def test_a_comparison_is_no_assignment(line: str) -> None:
+    assert lint_text("run.sh", f"{line}\n") == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fabricdoc.nccl.lint import lint_text
 from fabricdoc.nccl.lint_lines import conf_lines, docker_lines, systemd_lines
 
 pytestmark = pytest.mark.unit
@@ -97,3 +98,10 @@ def test_nccl_cuts_long_values_and_reads_a_byte_order_mark() -> None:
     assert [one.id for one in long.wrong] == ["out-of-range"]
     assert marked.name == "NCCL_NET" and [one.id for one in marked.wrong] == ["unknown-variable"]
     assert next(conf_lines(["NCCL_HOSTID=" + "x" * 1023])).wrong == ()
+
+
+@pytest.mark.parametrize("line", ["Environment=NCCL_ALGO = Ring", "Environment=A_B=1 NCCL_ALGO =Ring"])
+def test_a_blank_before_equals_in_a_unit_sets_nothing(line: str) -> None:
+    (remark,) = (one for one in lint_text("a.service", f"[Service]\n{line}\n") if one.complaint.name == "NCCL_ALGO")
+    assert (remark.complaint.id, remark.line) == ("space-around-equals", 2)
+    assert remark.complaint.fix == "Environment=NCCL_ALGO=Ring"

@@ -222,7 +222,7 @@ def test_the_examples_have_nothing_wrong(path: Path) -> None:
 def test_how_many_settings_were_read_is_told_and_where_there_are_none() -> None:
     found = lint_files([put("a.env", "NCCL_NET=IB\nNCCL_IB_TC=106\n"), put("notes.txt", "hello world\n")])
     assert found.settings == 2
-    assert [one["note"] for one in found.files] == ["", NO_SETTINGS]
+    assert [one["note"] for one in found.files] == ["2 settings read", NO_SETTINGS]
     assert found.told[0] == "no settings found in notes.txt, read as shell (--format says otherwise)"
     empty = lint_files([put("empty.env", "")])
     assert (empty.settings, empty.after, empty.remarks) == (0, None, ())
