@@ -7,12 +7,15 @@ in it are left alone: rules judge anew.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fabricdoc.explain.seen import Fact, Material, Spot
 
 MARK = '"fabricdoc/fabric/'
+OWN = re.compile(r'"schema"\s*:\s*"fabricdoc/([a-z]{1,20})/')
+"""How a document of ours says of which kind it is, near its beginning."""
 MOST_FACTS = 50_000
 Path = tuple[str | int, ...]
 
@@ -20,6 +23,12 @@ Path = tuple[str | int, ...]
 def is_document(text: str) -> bool:
     """Whether a text is a fabric document."""
     return text.lstrip()[:1] == "{" and MARK in text[:400]
+
+
+def kind_of(start: str) -> str:
+    """The kind of a document of ours by its beginning, "" for any other text: what it quotes is no log."""
+    match = OWN.search(start[:400]) if start.lstrip("\ufeff \t\r\n")[:1] == "{" else None
+    return match[1] if match else ""
 
 
 def read_document(material: Material, text: str) -> bool:

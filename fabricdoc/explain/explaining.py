@@ -12,9 +12,10 @@ from fabricdoc.explain.causes import Cause, causes
 from fabricdoc.explain.files import listed
 from fabricdoc.explain.harmless import harmless
 from fabricdoc.explain.hits import Hit, Near, Severity
+from fabricdoc.explain.own import machines
 from fabricdoc.explain.reading import read_case
 from fabricdoc.explain.rules import all_rules
-from fabricdoc.explain.seen import Seen, Sign, Spot
+from fabricdoc.explain.seen import Material, Seen, Sign, Spot
 from fabricdoc.explain.undecided import Undecided, undecided
 from fabricdoc.model.findings import Considered, Evidence, Finding, Findings, ReadFile
 from fabricdoc.nccl import masked
@@ -143,12 +144,18 @@ def _read(case: Case) -> list[ReadFile]:
         ReadFile(
             name=one.name,
             kinds=tuple(dict.fromkeys(one.kinds)),
-            node=one.node or nodes.get(one.name, ""),
+            node=_named(case, one, nodes.get(one.name, "")),
             lines=one.lines,
             note=one.note,
         )
         for one in case.files
     ]
+
+
+def _named(case: Case, one: Material, spoken: str) -> str:
+    """The node that a file is of: one that a log or a dump tells of; a name alone (prod.env, gate.json) is none."""
+    node = one.node or spoken
+    return node if one.kinds and node in machines(case) else ""
 
 
 def _pieces(case: Case) -> list[Seen | Sign]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from fabricdoc.errors import InputError
 from fabricdoc.explain.case import Case
+from fabricdoc.explain.documents import kind_of
 from fabricdoc.explain.files import Given
 from fabricdoc.explain.logs import read_log
 from fabricdoc.explain.quoting import quote
@@ -34,7 +35,12 @@ def read_file(given: Given) -> Material:
     material = Material(given.name, given.node)
     try:
         text = opened(given)
-        read_log(material, text.blocks)
+        kind = kind_of(text.start)
+        if kind and kind != "fabric":
+            material.note = f"is a document of fabricdoc's own ({kind}), no log and no dump"
+            return material
+        if not kind:
+            read_log(material, text.blocks)
         if text.whole is not None:
             read_short(material, text.whole)
             quote(material, text.whole)

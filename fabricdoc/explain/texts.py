@@ -18,10 +18,12 @@ from fabricdoc.explain.headings import pieces_of, proven
 from fabricdoc.explain.relayed import NEEDLE, read_relayed
 from fabricdoc.explain.seen import Fact, Material, Row, Set, Sign, Spot
 from fabricdoc.files import own_folder
-from fabricdoc.nccl import clean, detect_format, settings_of
+from fabricdoc.nccl import Setting, clean, detect_format, settings_of
 
 LONGEST_DUMP = 1 << 20
 MOST_OF_A_SIGN = 40
+SPARSE = 25
+"""A script, or a post, has a variable in more than one of so many lines; prose that names one in passing has not."""
 SETTINGS = re.compile(
     r"(?:NCCL|GLOO|UCX|OMPI|TORCH|PYTORCH|CUDA|VLLM|SGLANG|FI|MASTER|LD|RAY|HSN|NVSHMEM|OFI|RDMAV|MLX5|HOSTNAME|MPI)"
     r"_?[A-Z0-9_]*"
@@ -100,8 +102,14 @@ def _settings(material: Material, text: str, lines: list[str]) -> None:
         )
         for one in kept
     ]
-    if kept:
+    if kept and not _passing(text, form, kept):
         material.kinds.append("settings")
+
+
+def _passing(text: str, form: str, kept: Sequence[Setting]) -> bool:
+    """Whether a text speaks of a variable in passing, as prose does: one line of very many holds one."""
+    filled = sum(1 for line in text.split("\n") if line.strip())
+    return form in ("shell", "command") and len({one.line for one in kept}) * SPARSE < filled
 
 
 def _results(material: Material, lines: list[str]) -> None:

@@ -33,9 +33,9 @@ class Undecided:
 
 def undecided(case: Case, near: Sequence[Cause]) -> Undecided | None:
     """None where nothing failed, as far as the files tell."""
-    if not (case.seen or case.facts or case.sets or case.rows):
-        return Undecided("Nothing in these files is known: no NCCL log, no dump, no settings.", "the files", (), FIRST)
     failed = failures(case)
+    if not failed and not any(one.kinds for one in case.files):
+        return Undecided("Nothing in these files is known: no NCCL log, no dump, no settings.", "the files", (), FIRST)
     begun = [] if failed else unfinished(case)
     if not failed and not begun:
         return None

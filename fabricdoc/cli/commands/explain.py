@@ -8,6 +8,9 @@ import typer
 
 from fabricdoc.cli.options import Json
 from fabricdoc.cli.terminal import screen
+from fabricdoc.errors import UsageError
+
+HINT = "fabricdoc explain FOLDER, or what a pipe holds: ... | fabricdoc explain -"
 
 
 def register(app: typer.Typer) -> None:
@@ -17,9 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="PATH...", help="Logs, dumps, env files, or folders of them; - is stdin."),
-    ],
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Say why NCCL failed or is slow, from what you have: the cause, the lines that show it, and the fix.
@@ -31,6 +34,8 @@ def explain(
     """
     from fabricdoc.workflow import explain_paths, explain_status
 
+    if not paths:
+        raise UsageError("Missing argument 'PATH...'.", fix=HINT)
     out = screen(as_json=as_json)
     document = explain_paths(paths, out.progress)
     out.document(document)

@@ -77,3 +77,10 @@ def test_a_path_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest.
 def test_no_path_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain"]) == 2
     assert "PATH" in capsys.readouterr().err
+
+
+def test_no_path_says_how_a_pipe_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain"]) == 2
+    said = capsys.readouterr().err
+    assert "Missing argument" in said
+    assert "| fabricdoc explain -" in said

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricdoc.explain.documents import is_document, read_document
+from fabricdoc.explain import explain_files
+from fabricdoc.explain.documents import is_document, kind_of, read_document
 from fabricdoc.explain.seen import Material
 from fabricdoc.model.fabric import Fabric
 from tests.excerpts import log, modify_qp, told
@@ -82,3 +84,31 @@ def test_what_is_no_fabric_is_none(text: str) -> None:
 @settings(max_examples=6, deadline=None, derandomize=True)
 def test_a_damaged_document_is_no_error(cut: int, junk: str) -> None:
     told({"fabric.json": DOCUMENT[:cut] + junk + DOCUMENT[cut:8000], "cut.json": DOCUMENT[:cut]})
+
+
+FAILED = "alpha:1:2 [0] misc/socket.cc:5 NCCL WARN socketPollConnect: connect to 127.0.0.1<4000> Connection refused"
+
+
+@pytest.mark.parametrize("kind", ["run", "gate", "verdict", "findings", "preset"])
+def test_what_a_document_of_ours_quotes_is_no_log(kind: str, tmp_path: Path) -> None:
+    document = {"schema": f"fabricdoc/{kind}/1", "log": [FAILED, "NCCL_SOCKET_IFNAME=lo"]}
+    (tmp_path / "saved.json").write_text(json.dumps(document, indent=1))
+    answer = explain_files([str(tmp_path)])
+    assert answer.verdict == "unknown"
+    assert f"({kind})" in answer.files[0].note
+    assert not answer.files[0].node
+
+
+def test_the_same_lines_in_somebody_elses_json_are_a_log(tmp_path: Path) -> None:
+    (tmp_path / "saved.json").write_text(json.dumps({"schema": "other/run/1", "log": [FAILED]}, indent=1))
+    assert kind_of('{"schema": "other/run/1"}') == ""
+    assert explain_files([str(tmp_path)]).files[0].kinds
+
+
+@pytest.mark.parametrize("text", ['{"schema":"fabricdoc/run/2"', '\n {\n "schema" : "fabricdoc/run/1",'])
+def test_a_kind_is_told_by_the_beginning(text: str) -> None:
+    assert kind_of(text) == "run"
+
+
+def test_a_line_that_only_names_a_schema_is_no_document() -> None:
+    assert kind_of('we read "schema": "fabricdoc/run/1" here') == ""

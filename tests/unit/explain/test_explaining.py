@@ -190,3 +190,18 @@ def test_no_mixture_of_damaged_files_is_an_error(pieces: list[tuple[str, int, st
 @settings(max_examples=30, deadline=None, derandomize=True)
 def test_no_text_is_an_error(text: str) -> None:
     told({"x.log": text, "y.env": text})
+
+
+def test_only_what_a_log_or_a_dump_tells_of_is_a_files_node(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for name, text in {
+        "6bc5.lock": "",
+        "odd.env": "NCCL_DEBUG=WARN\n",
+        "scene.json": '{"schema": "fabricdoc/gate/1"}',
+        "bravo.log": log("bravo", version("2.28.9"), IB),
+        "alpha_rdma_link.txt": links(("mlx5_0", "ACTIVE")),
+    }.items():
+        (tmp_path / name).write_text(text)
+    document = explain_files([str(tmp_path)])
+    assert {one.node for one in document.files} == {"", "alpha", "bravo"}
+    assert {one.name: one.node for one in document.files}["odd.env"] == ""

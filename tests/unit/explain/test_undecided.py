@@ -58,3 +58,26 @@ def test_what_failed_comes_before_a_start_without_an_end() -> None:
     document = told({"a.log": log("alpha", version("2.30.7"), IB, INIT.format("START"), said)})
     assert document.verdict == "unknown"
     assert "a message that nobody knows" in document.findings[0].evidence[0].text
+
+
+PROSE = "# Notes\n\n" + "The cluster was fine on Friday.\n" * 60 + "  GLOO_SOCKET_IFNAME=enp1s0f1np1 was what we set.\n"
+
+
+@pytest.mark.parametrize("text", ["", "hello\nworld\n", PROSE])
+def test_where_nothing_is_known_nothing_is_called_right(text: str) -> None:
+    document = told({"notes.md": text})
+    assert document.verdict == "unknown"
+    assert "Nothing in these files is known" in document.findings[0].cause
+    assert document.collect
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"prod.env": "NCCL_DEBUG=WARN\n"},
+        {"run.sh": "#!/bin/sh\n" + "echo more\n" * 60 + "export NCCL_DEBUG=WARN\nexport NCCL_IB_HCA=mlx5_0\n" * 3},
+        {"post.txt": "My settings:\n\nexport NCCL_DEBUG=WARN\n\nwhat else?\n"},
+    ],
+)
+def test_settings_alone_that_hold_nothing_wrong_are_right(files: dict[str, str]) -> None:
+    assert told(files).verdict == "none"
