@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.own import in_force
 from fabricdoc.explain.rules.selection import both_kinds, fits
 from fabricdoc.explain.rules.transport import timeouts, unconnected
 from fabricdoc.explain.seen import Seen, Set, Spot
@@ -44,6 +45,20 @@ def _pinned(case: Case) -> Set | None:
     return said[0] if said else found[-1] if found else None
 
 
+def pin_of(case: Case, node: str) -> tuple[Set, int] | None:
+    """The pin in force on a node: its own; another node's where its own settings are not told at all."""
+    return case.once(("pin", node), lambda: _pin_of(case, node))
+
+
+def _pin_of(case: Case, node: str) -> tuple[Set, int] | None:
+    each = in_force(case, "NCCL_IB_GID_INDEX", node)
+    if each is None:
+        files = case.once("nodes with files", lambda: {one.spot.node for one in case.sets if one.by == "file"})
+        each = None if node in files else pinned(case)
+    index = index_of(each) if each else None
+    return (each, index) if each and index is not None else None
+
+
 def index_of(each: Set) -> int | None:
     """The index as NCCL's number parser reads it, None where that is automatic choice."""
     text = each.value.strip().strip("\"'")
@@ -61,7 +76,7 @@ def _tables(case: Case) -> Tables:
         found[row.node, row.hca].append(row)
     taken: dict[str, str] = {}
     for node in {node for node, _hca in found}:
-        each = case.value("NCCL_IB_HCA", node)
+        each = in_force(case, "NCCL_IB_HCA", node)
         taken[node] = each.value.strip("\"'") if each else ""
     return {key: rows for key, rows in found.items() if not taken[key[0]] or fits(taken[key[0]], key[1], rows[0].port)}
 
@@ -98,17 +113,14 @@ def wrong_gid_index(case: Case) -> Answer:
     index = index_of(each) if each else None
     if each is None or index is None:
         return _old_default(case) or _empty_unpinned(case)
-    bad: list[tuple[GidRow | None, list[GidRow]]] = []
-    for rows in tables(case).values():
-        row, good = at(rows, index), right(rows)
-        if good and (row is None or row.version == 1 or (row.version == 2 and not row.ipv4 and not row.link_local)):
-            bad.append((row, good))
-    if bad:
-        row, good = bad[0]
-        failing = [seen for seen, _pair in failed_pairs(case)][:1]
-        return Hit(
-            spots(each, row.spot if row else (), good[0].spot, failing), _filled(case, each, row, good), "certain"
-        )
+    for (node, _hca), rows in tables(case).items():
+        pin = pin_of(case, node)
+        row, good = at(rows, pin[1]) if pin else None, right(rows)
+        empty = row is None or row.version == 1 or (row.version == 2 and not row.ipv4 and not row.link_local)
+        if pin and good and empty:
+            failing = [seen for seen, _pair in failed_pairs(case)][:1]
+            shown = spots(pin[0], row.spot if row else (), good[0].spot, failing)
+            return Hit(shown, _filled(case, pin[0], row, good), "certain")
     return _wrong_by_log(case, each, index)
 
 
@@ -180,11 +192,12 @@ def gid_index_link_local(case: Case) -> Answer:
     index = index_of(each) if each else None
     if each is None or index is None:
         return None
-    for rows in tables(case).values():
-        row, good = at(rows, index), right(rows)
-        if row and row.version == 2 and not row.ipv4 and row.link_local and good:
+    for (node, _hca), rows in tables(case).items():
+        pin = pin_of(case, node)
+        row, good = at(rows, pin[1]) if pin else None, right(rows)
+        if pin and row and row.version == 2 and not row.ipv4 and row.link_local and good:
             failing = case.of("err.modify_qp", "err.ibv")[:1]
-            return Hit(spots(each, row.spot, good[0].spot, failing), _filled(case, each, row, good), "certain")
+            return Hit(spots(pin[0], row.spot, good[0].spot, failing), _filled(case, pin[0], row, good), "certain")
     return _link_local_by_log(case, each, index)
 
 
@@ -224,7 +237,11 @@ def gid_index_drifted(case: Case) -> Answer:
     by_node: dict[str, list[list[GidRow]]] = defaultdict(list)
     for (node, _hca), rows in tables(case).items():
         by_node[node].append(rows)
-    for listed in by_node.values():
+    for node, listed in by_node.items():
+        pin = pin_of(case, node)
+        if pin is None:
+            continue
+        each, index = pin
         fitting = [rows for rows in listed if (row := at(rows, index)) and row.routable]
         moved = [rows for rows in listed if right(rows) and not ((row := at(rows, index)) and row.version == 2)]
         if moved and (fitting or (_failing_on(case, moved[0][0].hca, index) and at(moved[0], index) is None)):
@@ -260,6 +277,8 @@ def gid_index_differs_between_nodes(case: Case) -> Answer:
     nodes = list(dict.fromkeys(node for node, _hca in found))
     if each is None or index is None or len(nodes) < 2 or moved_slots(case):
         return None
+    if {pin[1] if (pin := pin_of(case, node)) else None for node in nodes} != {index}:
+        return None  # each has a number of its own, which other rules hold against its own table
     wanted = _shared_subnets(found)
     good = {key: right(rows, wanted) for key, rows in found.items() if right(rows, wanted)}
     fits_here = {key: rows for key, rows in good.items() if any(row.index == index for row in rows)}

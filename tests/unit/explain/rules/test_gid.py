@@ -210,6 +210,33 @@ def test_two_nodes_with_one_layout_do_not_differ() -> None:
     assert told(files).verdict == "none"
 
 
+LAYOUTS = {
+    "alpha_show_gids.txt": gids(("mlx5_0", 2, "10.1.0.5", "v1"), ("mlx5_0", 3, "10.1.0.5", "v2")),
+    "bravo_show_gids.txt": gids(("mlx5_0", 4, "10.1.0.6", "v1"), ("mlx5_0", 5, "10.1.0.6", "v2")),
+}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "bravo", "verdict"),
+    [
+        ("NCCL_IB_GID_INDEX=3\n", "NCCL_IB_GID_INDEX=5\n", "none"),
+        ("NCCL_IB_GID_INDEX=3\n", "NCCL_IB_GID_INDEX=3\n", "gid-index-differs-between-nodes"),
+        ("NCCL_IB_GID_INDEX=3\n", "NCCL_IB_GID_INDEX=4\n", "wrong-gid-index"),
+        ("NCCL_IB_GID_INDEX=3\n", "NCCL_DEBUG=WARN\n", "none"),
+        ("NCCL_IB_GID_INDEX=3\n", "NCCL_IB_GID_INDEX=-1\n", "none"),
+    ],
+)
+def test_a_nodes_own_pin_is_held_against_its_own_table(alpha: str, bravo: str, verdict: str) -> None:
+    document = told(LAYOUTS | {"alpha.env": alpha, "bravo.env": bravo})
+    assert document.verdict == verdict
+    if verdict == "wrong-gid-index":
+        assert {piece.file for piece in document.findings[0].evidence} == {"bravo.env", "bravo_show_gids.txt"}
+
+
+def test_a_pin_of_no_node_is_held_against_every_table() -> None:
+    assert told(LAYOUTS | {"prod.env": "NCCL_IB_GID_INDEX=3\n"}).verdict == "gid-index-differs-between-nodes"
+
+
 @pytest.mark.parametrize("files", rows(AUTOMATIC))
 def test_an_automatic_link_local_choice_is_told(files: Files) -> None:
     assert told(files).verdict == "gid-auto-selected-link-local"
