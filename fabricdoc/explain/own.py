@@ -67,8 +67,21 @@ def own_ports(case: Case, node: str) -> list[PortView]:
     if mine or not node:
         return mine
     owners = case.once("owners of ports", lambda: frozenset(port.node for port in ports(case)))
-    talking = case.once("talking", lambda: frozenset(seen.spot.node for seen in case.seen) - {""})
+    talking = speakers(case)
     return ports(case) if len(owners) == 1 and _anybodys(next(iter(owners)), talking) else []
+
+
+def of_those(case: Case, told: list[P], failing: Sequence[HasSpot]) -> list[P]:
+    """What is told of the nodes that something failed on, or of nobody; else that of a name which is no other node's."""
+    nodes = {piece.spot.node for piece in failing}
+    mine = [piece for piece in told if any(same(piece.spot.node, node) for node in nodes)]
+    owners = {piece.spot.node for piece in told}
+    return told if not mine and len(owners) == 1 and _anybodys(next(iter(owners)), speakers(case)) else mine
+
+
+def speakers(case: Case) -> frozenset[str]:
+    """The nodes that lines of a log are of."""
+    return case.once("speakers", lambda: frozenset(seen.spot.node for seen in case.seen) - {""})
 
 
 def _anybodys(owner: str, talking: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ import re
 
 from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, listing, spots, words
+from fabricdoc.explain.own import of_node
 from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import addresses, parsed, subnet
 from fabricdoc.nccl import parse_selector
@@ -57,10 +58,11 @@ def socket_ifname_not_found(case: Case) -> Answer:
     named = [each for each in case.values("NCCL_SOCKET_IFNAME") if each.value.strip()]
     wrong = [each for each in named if (left := _fitting(case, each.value, each.spot.node)) is not None and not left]
     if not none:
-        return _no_address(case, wrong or named)
+        return _no_address(case, wrong or named) or _by_interfaces(case, wrong)
     if not named and not wrong:
         return Near(spots(none[:1]), "NCCL_SOCKET_IFNAME is not set", ("the interfaces of this host",))
-    each = (wrong or named)[0]
+    where = none[0].spot.node
+    each = next(iter(of_node(wrong, where) or of_node(named, where)), (wrong or named)[0])
     there = list(dict.fromkeys(view.netdev for view in addresses(case, each.spot.node)))
     shown = [view.spot for view in addresses(case, each.spot.node)][:2]
     filled = words(
@@ -68,6 +70,20 @@ def socket_ifname_not_found(case: Case) -> Answer:
     )
     sought = () if there else ("ip addr of this host",)
     return Hit(spots(none[:1], each, shown), filled, "certain", sought)
+
+
+def _by_interfaces(case: Case, wrong: list[Set]) -> Answer:
+    """No log of this node: its filter fits none of its interfaces, of which all are told (lo is among them)."""
+    for each in wrong:
+        node = each.spot.node
+        spoke = of_node(case.of("boot.if", "boot.if.old", "sock.using", "ib.using", "net.used"), node)
+        complete = any(fact.path[1] == "lo" and same(fact.spot.node, node) for fact in case.told("netdev"))
+        there = list(dict.fromkeys(view.netdev for view in addresses(case, node)))
+        if complete and there and not spoke and each.by == "file":
+            shown = [view.spot for view in addresses(case, node)][:3]
+            filled = words(value=each.value, interfaces=listing(there), suggestion=there[0], node=node)
+            return Hit(spots(each, shown), filled, "certain")
+    return None
 
 
 def _no_address(case: Case, named: list[Set]) -> Answer:

@@ -6,6 +6,7 @@ import re
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Confidence, Hit, Near, Rule, spots, words
+from fabricdoc.explain.own import of_those
 from fabricdoc.explain.seen import Fact, Seen, Sign
 from fabricdoc.explain.views import completions
 
@@ -33,6 +34,7 @@ def memlock_limit_too_low(case: Case) -> Answer:
     failed += case.warned(r"(?i)failed to (?:register|lock).*memory.*(?:memlock|ulimit|Cannot allocate)")
     failed_engine = case.sign("memlock-complaint")
     limits = [fact for fact in case.told("host") if fact.path[1:] == ("memlock",)]
+    limits = of_those(case, limits, failed or silent or failed_engine)
     low = [fact for fact in limits if isinstance(fact.value, int) and 0 <= fact.value < ENOUGH]
     failed = failed or (silent if low else [])
     if not failed and not failed_engine:
@@ -138,6 +140,7 @@ def peermem_not_registered(case: Case) -> Answer:
     fault = [
         seen for seen in calls(case, "ibv_reg_mr", "ibv_reg_mr_iova2") if "Bad address" in seen.groups.get("err", "")
     ]
+    modules = of_those(case, modules, off or fault)
     loaded: list[Fact | Sign] = [*modules, *listed]
     if not off and not fault:
         return None
@@ -218,7 +221,7 @@ def finished(case: Case) -> list[Sign]:
 
 def acs_breaks_p2p(case: Case) -> Answer:
     """Redirects are on, and ranks of a node use peer access, without an error that explains more."""
-    redirects = acs_on(case)
+    redirects = of_those(case, acs_on(case), peer_channels(case))
     channels = peer_channels(case)
     if not redirects or not channels:
         return None

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from fabricdoc.explain.case import Case
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.own import of_node
 from fabricdoc.explain.rules.memory import is_gb10
 from fabricdoc.explain.rules.selection import filters, fits
 from fabricdoc.explain.seen import Row, Seen, Set, Sign
@@ -46,7 +47,7 @@ def slow_rows(case: Case) -> list[Row]:
 def gb10_one_function_of_port_used(case: Case) -> Answer:
     """NCCL_IB_HCA takes one of the two functions of a cage that is up, or NCCL's list shows one of them."""
     for one, other in twin_pairs(ports(case)):
-        for each in filters(case):
+        for each in of_node(filters(case), one.node):
             taken = [fits(each.value.strip("\"'"), port.hca, port.number) for port in (one, other)]
             if any(taken) and not all(taken):
                 return _one_used(case, each, one, other, taken)

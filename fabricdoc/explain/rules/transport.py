@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fabricdoc.explain.case import Case
+from fabricdoc.explain.case import Case, same
 from fabricdoc.explain.hits import Answer, Hit, Near, Rule, spots, words
+from fabricdoc.explain.own import machines
 from fabricdoc.explain.seen import Seen, Set
 from fabricdoc.explain.views import (
     addresses,
@@ -68,12 +69,18 @@ def ib_timeout_or_retry_too_low(case: Case) -> Answer:
         each
         for name, bound in (("NCCL_IB_TIMEOUT", LOW_TIMEOUT), ("NCCL_IB_RETRY_CNT", LOW_RETRY))
         for each in case.values(name)
-        if (value := _number(each)) is not None and value < bound
+        if (value := _number(each)) is not None and value < bound and _on_a_failing_node(case, each, found)
     ]
     if not found or not low:
         return None
     names = " and ".join(dict.fromkeys(f"{each.name}={each.value.strip()}" for each in low))
     return Hit(spots(found[:1], low), words(settings=names, node=found[0].spot.node), "certain")
+
+
+def _on_a_failing_node(case: Case, each: Set, found: list[Seen]) -> bool:
+    """Whether a setting may be that of a node whose completions ended without an answer."""
+    node = each.spot.node
+    return node not in machines(case) or any(same(seen.spot.node, node) for seen in found)
 
 
 def own_addresses(case: Case, node: str) -> set[str]:

@@ -247,3 +247,31 @@ def test_the_oldest_releases_meet_at_loopback() -> None:
 def test_the_oldest_releases_may_list_a_bridge_that_nothing_fails_on() -> None:
     lines = [OLD.format("enp3s0", "10.1.0.5"), OLD.format("virbr0", "192.168.122.1"), SOCKETS]
     assert told({"a.log": log("alpha", *lines)}).verdict == "none"
+
+
+INTERFACES = """1: lo: <LOOPBACK,UP> mtu 65536 qdisc noqueue state UNKNOWN group default
+    inet 127.0.0.1/8 scope host lo
+2: {name}: <BROADCAST,UP> mtu 1500 qdisc mq state UP group default
+    inet {address}/24 scope global {name}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [("ens9", "socket-ifname-not-found"), ("=eno", "socket-ifname-not-found"), ("eno", "none"), ("^docker0", "none")],
+)
+def test_without_a_log_a_filter_is_held_against_its_own_nodes_interfaces(value: str, verdict: str) -> None:
+    files = {
+        "alpha.env": f"NCCL_SOCKET_IFNAME={value}\n",
+        "alpha_ip_addr.txt": INTERFACES.format(name="eno1", address="10.1.0.5"),
+        "bravo_ip_addr.txt": INTERFACES.format(name="ens9", address="10.1.0.6"),
+    }
+    document = told(files)
+    assert document.verdict == verdict
+    if verdict != "none":
+        assert "NCCL_SOCKET_IFNAME==eno1" in document.findings[0].fix[0]
+
+
+def test_without_a_log_some_interfaces_say_nothing_of_others() -> None:
+    some = INTERFACES.format(name="eno1", address="10.1.0.5").partition("2: ")[2]
+    assert told({"alpha.env": "NCCL_SOCKET_IFNAME=ens9\n", "alpha_ip_addr.txt": f"2: {some}"}).verdict == "none"

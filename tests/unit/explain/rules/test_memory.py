@@ -281,3 +281,27 @@ def test_a_full_dev_shm_comes_before_what_its_death_looks_like() -> None:
     document = told({"a.log": log("alpha", *lines)})
     assert document.verdict == "dev-shm-too-small"
     assert "virtual-interface-selected" in [one.id for one in document.considered]
+
+
+@pytest.mark.parametrize(("node", "sure"), [("alpha", True), ("bravo", False)])
+def test_a_limit_is_held_against_its_own_nodes_failure(node: str, sure: bool) -> None:
+    line = warn("misc/ibvwrap.cc:160", "Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory")
+    other = "bravo" if node == "alpha" else "alpha"
+    files = {
+        "alpha.log": log("alpha", line),
+        f"{node}_ulimit.txt": LIMIT.format("64"),
+        f"{other}_ulimit.txt": LIMIT.format("unlimited"),
+    }
+    document = told(files)
+    assert (document.verdict == "memlock-limit-too-low") is sure
+
+
+@pytest.mark.parametrize(("node", "told_of"), [("alpha", True), ("bravo", False)])
+def test_redirects_are_held_against_their_own_nodes_channels(node: str, told_of: bool) -> None:
+    stuck = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=600000)"
+    files = {
+        "alpha.log": log("alpha", PEER, "Connected all rings", bare(f"[rank0]:[E] {stuck} ran for 600009 ms")),
+        "bravo.log": log("bravo", "Connected all rings"),
+        f"{node}_lspci.txt": BRIDGE + ACS.format("+"),
+    }
+    assert (told(files).verdict == "acs-breaks-p2p") is told_of

@@ -201,3 +201,13 @@ def test_multicast_that_is_refused_in_a_container_is_not() -> None:
     denied = warn("transport/nvls.cc:196", "Cuda failure 800 'operation not permitted'")
     document = told({"a.log": log("alpha", denied), "journal.txt": JOURNAL, "run.sh": "docker run --gpus all x\n"})
     assert document.verdict == "nvls-multicast-not-permitted-in-container"
+
+
+@pytest.mark.parametrize(("node", "told_of"), [("alpha", True), ("bravo", False)])
+def test_a_list_is_held_against_its_own_nodes_cage(node: str, told_of: bool) -> None:
+    files = {
+        f"{node}.env": "NCCL_IB_HCA==rocep1s0f1\n",
+        "alpha_rdma_link.txt": links(("rocep1s0f1", "ACTIVE"), ("roceP2p1s0f1", "ACTIVE")),
+        "bravo_rdma_link.txt": links(("rocep1s0f1", "ACTIVE")),
+    }
+    assert (told(files).verdict == "gb10-one-function-of-port-used") is told_of

@@ -241,3 +241,13 @@ def test_a_completion_without_addresses_between_ranks_of_one_host_stays_within_t
 def test_a_channel_to_a_rank_that_does_not_speak_here_leaves_the_node() -> None:
     away = "Channel 00/0 : 4[90] -> 8[50] [send] via NET/IBext/1"
     assert told({"a.log": log("alpha", bare(version("2.12.10")), *WITHIN, away, OLD)}).verdict == "rdma-path-timeout"
+
+
+@pytest.mark.parametrize(("node", "told_of"), [("alpha", True), ("bravo", False)])
+def test_a_short_time_is_held_against_its_own_nodes_failures(node: str, told_of: bool) -> None:
+    files = {
+        "alpha.log": log("alpha", IB, completion(12)),
+        "bravo.log": log("bravo", IB),
+        f"{node}.env": "NCCL_IB_TIMEOUT=5\n",
+    }
+    assert (told(files).verdict == "ib-timeout-or-retry-too-low") is told_of
