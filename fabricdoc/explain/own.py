@@ -72,7 +72,7 @@ def own_ports(case: Case, node: str) -> list[PortView]:
 
 
 def of_those(case: Case, told: list[P], failing: Sequence[HasSpot]) -> list[P]:
-    """What is told of the nodes that something failed on, or of nobody; else that of a name which is no other node's."""
+    """What is told of the nodes that something failed on, or of nobody; else that of a name no other node has."""
     nodes = {piece.spot.node for piece in failing}
     mine = [piece for piece in told if any(same(piece.spot.node, node) for node in nodes)]
     owners = {piece.spot.node for piece in told}
