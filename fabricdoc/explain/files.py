@@ -56,6 +56,7 @@ def listed(paths: Sequence[str]) -> list[Given]:
     Names are relative to the folder that was given, where it is the only path; else as they were given.
     """
     found: list[Given] = []
+    folders = {_folder_node(Path(text)) for text in paths if text != STDIN and Path(text).is_dir()} - {""}
     for text in paths:
         if text == STDIN:
             found.append(Given(None, STDIN))
@@ -64,11 +65,16 @@ def listed(paths: Sequence[str]) -> list[Given]:
         if not os.path.lexists(path):
             raise InputError(f"{text[:200]}: there is no such file or folder", fix="fabricdoc explain PATH...")
         if path.is_dir():
-            found += _below(path, alone=len(paths) == 1)
+            found += _below(path, alone=len(paths) == 1, named=_folder_node(path) if len(folders) > 1 else "")
         else:
             found.append(Given(path, text, node_in(path.name)))
     unique = {os.path.realpath(one.path) if one.path else STDIN: one for one in found}
     return _told_apart(list(unique.values())[:MOST_FILES])
+
+
+def _folder_node(path: Path) -> str:
+    """The node that a folder's name speaks of: of several that are given, each may be one's."""
+    return node_in(path.resolve().name)
 
 
 def _told_apart(found: list[Given]) -> list[Given]:
@@ -98,7 +104,7 @@ def _stem(name: str) -> str:
     return name
 
 
-def _below(top: Path, *, alone: bool) -> list[Given]:
+def _below(top: Path, *, alone: bool, named: str = "") -> list[Given]:
     walked = list(_walk(top, DEEPEST))[:MOST_FILES]
     folders = {path.relative_to(top).parts[0] for path in walked if len(path.relative_to(top).parts) > 1}
     several = len([one for one in folders if node_in(one)]) > 1
@@ -106,7 +112,7 @@ def _below(top: Path, *, alone: bool) -> list[Given]:
     for path in walked:
         inside = path.relative_to(top)
         node = node_in(inside.parts[0]) if several and len(inside.parts) > 1 else ""
-        found.append(Given(path, str(inside if alone else top / inside), node or node_in(path.name)))
+        found.append(Given(path, str(inside if alone else top / inside), node or named or node_in(path.name)))
     return found
 
 

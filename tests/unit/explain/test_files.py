@@ -112,3 +112,12 @@ def test_links_and_pipes_in_a_folder_are_left_alone(tmp_path: Path) -> None:
 def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         listed([str(tmp_path / "nowhere")])
+
+
+def test_of_several_folders_each_is_a_nodes(tmp_path: Path) -> None:
+    for name in ("node1", "node2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "show_gids.txt").write_text("x")
+    both = listed([str(tmp_path / "node1"), str(tmp_path / "node2")])
+    assert [one.node for one in both] == ["node1", "node2"]
+    assert [one.node for one in listed([str(tmp_path / "node1")])] == [""]
