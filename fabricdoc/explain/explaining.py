@@ -154,8 +154,8 @@ def _read(case: Case) -> list[ReadFile]:
 
 def _named(case: Case, one: Material, spoken: str) -> str:
     """The node that a file is of: one that a log or a dump tells of; a name alone (prod.env, gate.json) is none."""
-    node = one.node or spoken
-    return node if one.kinds and node in machines(case) else ""
+    told = [node for node in (one.node, spoken) if node in machines(case) and (len(node) > 1 or not one.hosts)]
+    return told[0] if one.kinds and told else ""
 
 
 def _pieces(case: Case) -> list[Seen | Sign]:

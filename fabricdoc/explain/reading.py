@@ -94,13 +94,16 @@ class _Names:
     def __init__(self, materials: Sequence[Material]) -> None:
         speaking = _by_plain({host for one in materials for host in one.hosts if len(host) > 2})
         others = {each.node for each in materials if each.node and not each.hosts}
+        crowd = Counter(host for one in materials for host in one.hosts)
         self._of_file: dict[str, str] = {}
         for one in materials:
             if len(one.hosts) == 1:
                 host = next(iter(one.hosts))
                 short = host.split(".")[0]
+                alone = len(one.node) == 1 and one.node not in others and crowd[host] == 1
+                own = "" if alone else one.node  # a.log, of a host that speaks in no other file, is of no node called a
                 known = next((name for name in (host, short) if name in others), "")
-                self._of_file[one.name] = known or _host_in(one, _by_plain([host])) or one.node or host
+                self._of_file[one.name] = known or _host_in(one, _by_plain([host])) or own or host
             else:
                 self._of_file[one.name] = (_host_in(one, speaking) or one.node) if not one.hosts else ""
 

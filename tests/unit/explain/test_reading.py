@@ -136,3 +136,13 @@ def test_stdin_is_read_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 100)))
     monkeypatch.setattr(sources, "MOST_STDIN", 10)
     assert "stdin holds more" in read_file(Given(None, "-")).note
+
+
+def test_a_log_called_by_a_letter_is_of_the_host_that_speaks_in_it() -> None:
+    made = case({"a.log": log("spark1", "Using network IB"), "b.log": log("spark2", "Using network IB")})
+    assert made.nodes == ["spark1", "spark2"]
+
+
+def test_a_letter_that_dumps_are_called_by_too_is_a_node() -> None:
+    made = case({"a.log": log("spark1", "Using network IB"), "a_show_gids.txt": gids(("mlx5_0", 3, "10.1.0.5", "v2"))})
+    assert made.nodes == ["a"]
