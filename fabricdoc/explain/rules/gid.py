@@ -30,6 +30,8 @@ AUTOMATIC = (2, 21)
 PEER, PEERS_HCA = "the peer", "the HCA at the other end"
 """How an end is called whose log is not there."""
 EMPTY = ("::", "0", "0:0:0:0:0:0:0:0", "0000:0000:0000:0000:0000:0000:0000:0000")
+NO_DEVICE = 19
+"""ENODEV of the verbs calls: the HCA is not there, whatever its GID."""
 """A slot of the table that holds no GID."""
 Tables = dict[tuple[str, str], list[GidRow]]
 
@@ -173,8 +175,8 @@ def _wrong_by_log(case: Case, each: Set, index: int) -> Answer:
 
 
 def _empty_here(case: Case) -> list[tuple[Seen, str]]:
-    """Connections whose own end has an empty GID, with the HCA; the index is not looked at."""
-    failed = [(seen, pair.device, pair.local_gid) for seen, pair in failed_pairs(case)]
+    """Connections whose own end has an empty GID, with the HCA; not of an HCA that is gone. No index is looked at."""
+    failed = [(seen, pair.device, pair.local_gid) for seen, pair in failed_pairs(case) if pair.errno != NO_DEVICE]
     failed += [(seen, one.hca, one.local_gid) for seen, one in completions(case) if one.status == 12]
     return [(seen, hca) for seen, hca, local in failed if local in EMPTY]
 

@@ -417,3 +417,12 @@ def test_old_releases_take_slot_0_where_nothing_is_pinned(number: str, verdict: 
 
 def test_an_old_release_that_works_over_slot_0_is_nothing_wrong() -> None:
     assert told({"a.log": log("alpha", bare(version("2.10.3")), IB), "show_gids.txt": TABLE}).verdict == "none"
+
+
+@pytest.mark.parametrize(
+    ("errno", "text", "verdict"),
+    [(19, "No such device", "unusable-hca-visible"), (110, "Connection timed out", "wrong-gid-index")],
+)
+def test_an_empty_gid_of_an_hca_that_is_gone_is_no_wrong_index(errno: int, text: str, verdict: str) -> None:
+    failing = modify_qp(errno, text, "mlx5_1", "::", "::ffff:192.168.40.8", index=0)
+    assert told({"alpha.log": log("alpha", version("2.26.2"), using("mlx5_1", "mlx5_24"), failing)}).verdict == verdict
