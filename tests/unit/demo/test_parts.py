@@ -109,7 +109,7 @@ def measured(plan_blocks: int, preset: object = None) -> Any:
 
 def test_a_machine_too_noisy_for_a_verdict_is_shown_the_rest_of_the_story(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    screen = SimpleNamespace(progress=said.append)
+    screen = SimpleNamespace(notes=said.extend)
     monkeypatch.setattr(run, "build_preset", lambda *_: "base's own lines")
     assert run._preset(screen, measured(6), None) == "base's own lines"  # type: ignore[arg-type]
     assert "too noisy" in said[0]
