@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -56,11 +58,16 @@ def test_a_script_parses_can_be_run_and_stops_at_the_first_failure(path: Path) -
     assert path.name == "prolog.sh" or re.search(r"^set -e", text, re.MULTILINE)
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+"""This environment's own, else the system's."""
+
+
+@pytest.mark.skipif(SHELLCHECK is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize("path", SCRIPTS, ids=ids)
 def test_shellcheck_has_nothing_to_say(path: Path) -> None:
+    assert SHELLCHECK is not None
     done = subprocess.run(
-        ["shellcheck", "-x", path.name], cwd=path.parent, capture_output=True, text=True, timeout=60, check=False
+        [SHELLCHECK, "-x", path.name], cwd=path.parent, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stdout
 
