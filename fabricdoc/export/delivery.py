@@ -188,21 +188,23 @@ def _extras(node: str, workers: Sequence[WorkerDelivery]) -> list[Finding]:
     extra = {name: value for one in workers for name, value in one.extra.items()}
     if not extra:
         return []
-    evidence = tuple(Evidence(file=node, text=f"{name}={value}") for name, value in extra.items())
     cause = f"{', '.join(extra)}: set there, but not by the preset"
     fix = "take it out (an image's ENV, nccl.conf, a launch line), or measure again with it"
-    id = "env-not-of-the-preset"
-    return [Finding(id=id, severity="warning", subject=node, evidence=evidence, cause=cause, fix=(fix,))]
+    return [_told("env-not-of-the-preset", node, [f"{name}={value}" for name, value in extra.items()], cause, fix)]
 
 
 def _unmeasured(node: str, workers: Sequence[WorkerDelivery]) -> list[Finding]:
     unlike = {name: value for one in workers for name, value in one.unlike.items()}
     if not unlike:
         return []
-    evidence = tuple(Evidence(file=node, text=f"measured with {name}={value}") for name, value in unlike.items())
     cause = f"{', '.join(unlike)}: in the environment when it was measured, and absent or another value there"
     values = " ".join(f"{name}={shlex.quote(value)}" for name, value in unlike.items())
     fix = f"set what it was measured with ({values[:200]}), or measure again without"
-    return [
-        Finding(id="env-unlike-measured", severity="warning", subject=node, evidence=evidence, cause=cause, fix=(fix,))
-    ]
+    lines = [f"measured with {name}={value}" for name, value in unlike.items()]
+    return [_told("env-unlike-measured", node, lines, cause, fix)]
+
+
+def _told(id: str, node: str, lines: Sequence[str], cause: str, fix: str) -> Finding:
+    """What is told of a node and fails nothing, a line of evidence for each variable."""
+    evidence = tuple(Evidence(file=node, text=line) for line in lines)
+    return Finding(id=id, severity="warning", subject=node, evidence=evidence, cause=cause, fix=(fix,))

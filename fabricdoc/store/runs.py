@@ -267,9 +267,10 @@ class RunStore:
         near = matches or _nearest(wanted, ids)
         problem = "names more than one run" if matches else "names no run"
         meant = f"did you mean {', '.join(near[:5])}? See: " if near else "see which there are: "
-        raise InputError(f"{wanted!r} {problem} in {self.path}", fix=f"{meant}fabricdoc runs list{self._named()}")
+        raise InputError(f"{wanted!r} {problem} in {self.path}", fix=f"{meant}fabricdoc runs list{self.words}")
 
-    def _named(self) -> str:
+    @property
+    def words(self) -> str:
         """How a command has to name this store, "" for the usual one."""
         try:
             usual = self.path == default_path()

@@ -16,7 +16,7 @@ from fabricdoc.store import RunStore, default_path
 from fabricdoc.workflow.judging import Judge
 from fabricdoc.workflow.planning import Prepared, refuse_incomplete
 from fabricdoc.workflow.readiness import obstacles
-from fabricdoc.workflow.recommending import Recommended, recommend, store_words
+from fabricdoc.workflow.recommending import Recommended, recommend
 from fabricdoc.workflow.requests import Request, check_request
 from fabricdoc.workflow.watching import Tell, Watch
 
@@ -125,7 +125,7 @@ def _stopped(bench: Bench) -> StoppedError:
     kept = len(bench.launches)
     if not kept:
         return StoppedError("stopped before the first launch was measured")
-    where = store_words(bench.store.path)
+    where = bench.store.words
     return StoppedError(
         f"stopped; {kept} launch{'' if kept == 1 else 'es'} measured so far {'is' if kept == 1 else 'are'} kept",
         fix=f"go on with them: fabricdoc bench --resume {bench.run.id}{where}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from fabricdoc.model.profile import StepTime
 from fabricdoc.model.run import Objective, Run
 from fabricdoc.model.verdict import Verdict
 from fabricdoc.serving import load_profile
-from fabricdoc.store import RunStore, default_path
+from fabricdoc.store import RunStore
 from fabricdoc.tuning import build_preset
 from fabricdoc.workflow.judging import Judge, check_weights, with_step
 from fabricdoc.workflow.safety import refuse_unsafe
@@ -105,13 +104,8 @@ def latest_preset(store: RunStore, wanted: str | None, progress: Callable[[str],
     if text is None and wanted is None:
         text = _earlier_preset(store, run.id, progress)
     if text is None:
-        raise _no_preset(run, store_words(store.path))
+        raise _no_preset(run, store.words)
     return _stored(Preset, text, run.id)
-
-
-def store_words(path: Path) -> str:
-    """How a command names this store; empty for the usual one."""
-    return "" if path == default_path() else f" --store {shlex.quote(str(path))}"
 
 
 def _no_preset(run: Run, store: str) -> UsageError:

@@ -89,7 +89,7 @@ def test_a_presets_nodes_are_reached_as_the_file_tells(tmp_path: Path, monkeypat
 class Runs:
     """A store of three runs, newest first, of which the second has a preset."""
 
-    path = Path("/x/runs.sqlite")
+    words = " --store /x/runs.sqlite"
 
     def load(self, wanted: str | None) -> SimpleNamespace:
         return SimpleNamespace(id=wanted or "r3", status="interrupted")
