@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricdoc.doors import opened
 
 if TYPE_CHECKING:
+    from fabricdoc.export.arrival import values_in
     from fabricdoc.export.choose import choose_node, choose_part, this_node
     from fabricdoc.export.delivery import delivery_status, judge_delivery
     from fabricdoc.export.files import write_all
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fabricdoc.export.validity import check_valid
 
 HOMES = {
+    "arrival": ("values_in",),
     "choose": ("choose_node", "choose_part", "this_node"),
     "delivery": ("delivery_status", "judge_delivery"),
     "files": ("write_all",),
@@ -47,6 +49,7 @@ __all__ = [
     "render",
     "starting_preset",
     "this_node",
+    "values_in",
     "wanted_lines",
     "write_all",
 ]

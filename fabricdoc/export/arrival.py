@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fabricdoc.model.delivery import Arrival, Delivered
 from fabricdoc.model.documents import Fact, Unknown
+from fabricdoc.model.host import ConfFile
 
 ENVIRONMENT = "the environment"
 LOG = "NCCL's log"
@@ -48,6 +49,14 @@ def places(arrival: Arrival, name: str) -> list[Placed]:
     files = () if isinstance(arrival.files, Unknown) or not name.startswith("NCCL_") else arrival.files
     found = [Placed(environ[name], ENVIRONMENT)] if name in environ else []
     return found + [Placed(file.values[name], file.path) for file in files if name in file.values]
+
+
+def values_in(files: Fact[tuple[ConfFile, ...]]) -> dict[str, str]:
+    """What NCCL's files set, the first file that has a variable wins; nothing where they could not be read."""
+    found: dict[str, str] = {}
+    for file in () if isinstance(files, Unknown) else files:
+        found = dict(file.values) | found
+    return found
 
 
 def _by_place(name: str, wanted: str, placed: list[Placed]) -> Delivered:

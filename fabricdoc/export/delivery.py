@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabricdoc.errors import ExitStatus
-from fabricdoc.export.arrival import judge_variable
+from fabricdoc.export.arrival import judge_variable, values_in
 from fabricdoc.export.policy import by_choice
 from fabricdoc.model.delivery import Arrival, Delivered, Delivery, UnseenNode, WorkerDelivery
 from fabricdoc.model.documents import Unknown
@@ -86,9 +86,7 @@ def _found(arrival: Arrival) -> dict[str, str]:
     found: dict[str, str] = {}
     for fact in (arrival.environ, arrival.echoed):
         found = (dict(fact) if not isinstance(fact, Unknown) else {}) | found
-    for file in () if isinstance(arrival.files, Unknown) else arrival.files:
-        found = dict(file.values) | found
-    return found
+    return values_in(arrival.files) | found
 
 
 def _extra(found: Mapping[str, str], known: set[str], inherited: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from fabricdoc.export.starting_files import Starting, of_platform
 from fabricdoc.export.starting_prints import prints_of
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link, Node
+from fabricdoc.model.naming import node_word
 from fabricdoc.model.preset import Line, NodePreset, Preset
 from fabricdoc.model.selectors import NodeSelectors, PortSet
 
@@ -67,7 +68,7 @@ def _check_nodes(fabric: Fabric) -> None:
 def _nodes(fabric: Fabric) -> str:
     """`--nodes` as it was typed, or as the scan names them."""
     named = {node.name: node.target for node in fabric.nodes} | {lost.name: lost.target for lost in fabric.failed}
-    words = (name if name == target else f"{name}={target}" for name, target in named.items())
+    words = (node_word(name, target) for name, target in named.items())
     return f"--nodes {','.join(map(shlex.quote, words))}"
 
 

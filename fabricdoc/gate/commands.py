@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.naming import node_word
 from fabricdoc.model.preset import Preset
 
 
@@ -19,7 +20,7 @@ def node_words(preset: Preset, fabric: Fabric) -> dict[str, str]:
         targets.setdefault(printed.name, printed.name)
     now = {node.name: node.target for node in fabric.nodes} | {node.name: node.target for node in fabric.failed}
     words = {name: now.get(name, target) for name, target in targets.items()}
-    return {name: name if name == target else f"{name}={target}" for name, target in words.items()}
+    return {name: node_word(name, target) for name, target in words.items()}
 
 
 def bench_command(preset: Preset, nodes: Mapping[str, str]) -> str:

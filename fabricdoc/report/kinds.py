@@ -14,6 +14,7 @@ from fabricdoc.errors import UsageError
 from fabricdoc.model.documents import Document, Unknown
 from fabricdoc.model.fabric import Fabric
 from fabricdoc.model.findings import Findings
+from fabricdoc.model.naming import node_word
 from fabricdoc.report.fabric import Part, render_fabric
 from fabricdoc.report.text import to_paste
 
@@ -75,7 +76,7 @@ def _after_findings(document: Findings) -> tuple[str, str] | None:
 def _after_fabric(fabric: Fabric) -> tuple[str, str] | None:
     if fabric.failed or not fabric.nodes or any(finding.severity == "error" for finding in fabric.findings):
         return None
-    nodes = ",".join(node.name if node.name == node.target else f"{node.name}={node.target}" for node in fabric.nodes)
+    nodes = ",".join(node_word(node.name, node.target) for node in fabric.nodes)
     if len(fabric.nodes) == 1:
         return (f"fabricdoc scan --nodes {shlex.quote(nodes)},OTHER_HOST", "prove the cables between two nodes")
     if isinstance(fabric.links, Unknown):

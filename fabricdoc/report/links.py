@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.fabric import Fabric, Link
+from fabricdoc.model.naming import node_word
 from fabricdoc.report.cells import BAD, BOLD, DIM, WARN, Column, Command, Name, Words, indent, line, table
 from fabricdoc.report.drawing import NARROWEST, PairDrawing
 from fabricdoc.report.matrix import render_matrix
@@ -30,7 +31,7 @@ MOST_PEERS = 3
 def render_links(fabric: Fabric) -> list[RenderableType]:
     """The map as its size allows, or why there is none."""
     if fabric.links == NOT_ASKED and len(fabric.nodes) > 1:
-        words = (one.name if one.name == one.target else f"{one.name}={one.target}" for one in fabric.nodes)
+        words = (node_word(one.name, one.target) for one in fabric.nodes)
         paste = f"fabricdoc scan --nodes {','.join(map(shlex.quote, words))}"
         reason = "unknown: nobody looked for them; one scan of these nodes together proves them"
         return [line(("links ", BOLD), (reason, WARN)), indent(Command(paste))]

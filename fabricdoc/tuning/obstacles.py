@@ -92,18 +92,14 @@ def hidden(judged: Sequence[Judged]) -> list[Judged]:
 
 def unseen_of(winner: Judged | None) -> tuple[str, ...]:
     """What noise hides of a winner in the stages that it did not win in, a sentence each."""
-    if winner is None or winner.search is None or winner.decision is None:
+    if winner is None or winner.search is None or winner.decision is None or winner.decision.phase == "weighted":
         return ()
     name, won, stages = winner.candidate.name, winner.decision.phase, winner.search.stages
     return tuple(
         f"What {name} does {PER[phase]} could not be told: less than {effect_text(reading.smallest_effect)} is hidden "
         "by noise there; measure again on idle nodes if that matters."
         for phase, reading in stages.items()
-        if phase != won
-        and won != "weighted"
-        and phase != "weighted"
-        and reading.verdict == "same"
-        and too_noisy(reading)
+        if phase not in (won, "weighted") and reading.verdict == "same" and too_noisy(reading)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fabricdoc.export import values_in
 from fabricdoc.model.documents import Fact, Unknown
 from fabricdoc.model.fabric import Fabric, Node
 from fabricdoc.model.host import ServerImage
@@ -39,7 +40,4 @@ def _context(node: Node, python: str, hello: Mapping[str, Any]) -> NodeContext:
 def _environment(node: Node, hello: Mapping[str, Any]) -> dict[str, str]:
     """The agent's variables over those of NCCL's files, as NCCL reads them."""
     conf = node.image.nccl_conf if isinstance(node.image, ServerImage) else node.host.nccl_conf
-    found: dict[str, str] = {}
-    for file in () if isinstance(conf, Unknown) else conf:
-        found = dict(file.values) | found
-    return found | {str(name): str(value) for name, value in (hello.get("environment") or {}).items()}
+    return values_in(conf) | {str(name): str(value) for name, value in (hello.get("environment") or {}).items()}

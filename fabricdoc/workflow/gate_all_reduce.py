@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from fabricdoc.bench import Agents, run_side_by_side
 from fabricdoc.model.fabric import Fabric
+from fabricdoc.model.naming import node_word
 from fabricdoc.model.preset import Preset
 from fabricdoc.model.run import Plan
 from fabricdoc.transport import NodeSpec
@@ -100,4 +101,4 @@ def _launched(agents: Agents, trial: Trial, tried: Tried) -> Tried:
 
 def node_list(specs: Sequence[NodeSpec]) -> str:
     """The nodes as `--nodes` takes them."""
-    return ",".join(spec.name if spec.name == spec.target else f"{spec.name}={spec.target}" for spec in specs)
+    return ",".join(node_word(spec.name, spec.target) for spec in specs)

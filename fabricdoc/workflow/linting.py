@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricdoc.errors import InputError, UsageError
 from fabricdoc.files import is_file, read_bytes
+from fabricdoc.model.naming import node_word
 from fabricdoc.nccl import (
     FORMATS,
     Format,
@@ -37,7 +38,7 @@ from fabricdoc.nccl import (
 )
 
 if TYPE_CHECKING:
-    from fabricdoc.model.fabric import Fabric, Node
+    from fabricdoc.model.fabric import Fabric
 
 MOST_BYTES = 8 << 20
 """Bytes of a file of settings that are read; a larger one is none."""
@@ -201,14 +202,10 @@ def _after(
         return f"fabricdoc scan --save scan; fabricdoc lint {files} --scan scan", "hold the names against the node"
     if len(fabric.nodes) < 2 or not all(node.target for node in fabric.nodes):
         return None
-    nodes = ",".join(shlex.quote(_word_of(node)) for node in fabric.nodes)
+    nodes = ",".join(shlex.quote(node_word(node.name, node.target)) for node in fabric.nodes)
     current = shlex.quote(_split(named[0])[1])
     return f"fabricdoc bench --nodes {nodes} --current {current}", "measure these settings beside base"
 
 
 def _quoted(path: Path) -> str:
     return shlex.quote(harmless(str(path)))
-
-
-def _word_of(node: Node) -> str:
-    return node.name if node.name == node.target else f"{node.name}={node.target}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricdoc.export.arrival import ENVIRONMENT, LOG, judge_variable, number, places, same_as_read
+from fabricdoc.export.arrival import ENVIRONMENT, LOG, judge_variable, number, places, same_as_read, values_in
 from fabricdoc.model.delivery import Arrival
 from fabricdoc.model.documents import Unknown
 from fabricdoc.model.host import ConfFile
@@ -127,3 +127,12 @@ def test_numbers_are_those_of_the_c_library(text: str) -> None:
     libc = ctypes.CDLL(None)
     libc.strtoll.restype = ctypes.c_longlong
     assert number(text) == libc.strtoll(text.encode(), None, 0)
+
+
+def test_of_nccls_files_the_first_that_has_a_variable_wins() -> None:
+    files = (
+        ConfFile(path="/root/.nccl.conf", values={"A": "1"}),
+        ConfFile(path="/etc/nccl.conf", values={"A": "2", "B": "3"}),
+    )
+    assert values_in(files) == {"A": "1", "B": "3"}
+    assert values_in(Unknown(unknown="Permission denied")) == {}
